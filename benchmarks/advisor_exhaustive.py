@@ -23,6 +23,7 @@ from aegis.evaluation.coded_rows import read_rows
 from aegis.evaluation.gold import gold_standard
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
+from aegis.result import plain
 
 ADVISE = """
 import json, time
@@ -78,7 +79,7 @@ def main() -> None:
         "advise_measure": ours[0]["measure"],
         "ratio": round(exhaustive / cpu),
         "bar": {"ratio": 1000},
-        "agreement": agreement(ours[0]["measure"], scores, gold.accuracies, cpu_seconds=cpu).to_json(),
+        "agreement": plain(agreement(ours[0]["measure"], scores, gold.accuracies, cpu_seconds=cpu)),
         "seed": 0,
     }
     print(payload)

@@ -38,6 +38,7 @@ from aegis.evaluation.shortlist import CHEAP_MODELS, SECOND_OPINION, try_shortli
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis.measures.pair_prediction import PROBE_WEIGHT
+from aegis.result import plain
 
 COUNT, SHORTLIST, SHORTLIST_BY = 40, 8, "pair-prediction"
 SMALL_TABLE = 2_000
@@ -209,7 +210,7 @@ def agreement_of_models(gold: GoldStandard) -> dict[str, float]:
 
 
 def shown(by_gold: dict[str, Agreement]) -> dict[str, Any]:
-    rounded = {k: v if isinstance(v, str) else round(v, 4) for k, v in by_gold["accuracy"].to_json().items()}
+    rounded = {k: v if isinstance(v, str) else round(v, 4) for k, v in plain(by_gold["accuracy"]).items()}
     for key in ("auc", "balanced_accuracy"):
         rounded |= {f"{key}_spearman": round(by_gold[key].spearman, 4), f"{key}_regret": round(by_gold[key].regret, 4)}
     return rounded

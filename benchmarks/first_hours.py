@@ -110,7 +110,7 @@ def walk_by_hand(relative: str) -> dict[str, Any]:
         data = placed(relative, Path(folder))
         os.environ["AEGIS_STATE"] = str(Path(folder) / "state")
         began = time.perf_counter()
-        asked, status, last = in_a_terminal(["start", str(data)], ANSWERS.get(relative, {}))
+        asked, status, lines = in_a_terminal(["start", str(data), "--json"], ANSWERS.get(relative, {}))
         wall = time.perf_counter() - began
         out = data.with_name(f"{data.stem}.released.csv")
         released = status == 0 and out.exists()
@@ -123,14 +123,13 @@ def walk_by_hand(relative: str) -> dict[str, Any]:
             "not_asked": [
                 fragment for fragment in ANSWERS.get(relative, {}) if not any(fragment in each for each, _ in asked)
             ],
-            "released": released,
-            "verified": released and aegis("verify", out, f"{out}.certificate.json").returncode == 0,
-            **({} if released else {"said": last}),
+            **(came_of(json.loads("\n".join(lines[lines.index("{") :]))) if released else {"released": False}),
+            **({} if released else {"said": lines[-1] if lines else ""}),
         }
 
 
-def in_a_terminal(arguments: list[str], answers: dict[str, str]) -> tuple[list[tuple[str, str]], int, str]:
-    """Run ``aegis`` in a terminal of its own; the questions with their answers, the exit status, the last line."""
+def in_a_terminal(arguments: list[str], answers: dict[str, str]) -> tuple[list[tuple[str, str]], int, list[str]]:
+    """Run ``aegis`` in a terminal of its own; the questions with their answers, the exit status, the last lines."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["COLUMNS"] = "200"
@@ -160,7 +159,7 @@ def in_a_terminal(arguments: list[str], answers: dict[str, str]) -> tuple[list[t
         os.kill(pid, signal.SIGINT)
     _, status = os.waitpid(pid, 0)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return asked, os.waitstatus_to_exitcode(status), lines[-1] if lines else ""
+    return asked, os.waitstatus_to_exitcode(status), lines
 
 
 def walked(data: Path, *more: str) -> dict[str, Any]:
@@ -175,14 +174,17 @@ def walked(data: Path, *more: str) -> dict[str, Any]:
     }
     if answer.returncode:
         return {**cost, "released": False, "said": answer.stderr.strip().splitlines()[-1]}
-    found = json.loads(answer.stdout)
+    return {**cost, **came_of(json.loads(answer.stdout))}
+
+
+def came_of(found: dict[str, Any]) -> dict[str, Any]:
+    """What the path says that it came to, and whether the certificate verifies."""
     verified = aegis("verify", found["out"], found["certificate"]).returncode == 0
     judged = [each for each in found["candidates"] if each["smallest_class"]]
     best = max(judged, key=lambda each: each["performance"])
     chosen = next(each for each in judged if each["name"] == found["chosen"])
     asked = found["policy"]
     return {
-        **cost,
         "released": True,
         "verified": verified,
         "rows": found["rows"],

@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 from _result import write
-from aegis.counts.findings import find, leaks
+from aegis.counts.associations import leaks
+from aegis.counts.findings import find
 from aegis.counts.identifying_text import luhn
 from aegis.counts.profile import profile
 from aegis.data.engine import open_dataset

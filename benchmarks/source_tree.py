@@ -1,8 +1,8 @@
 """How large the product is, and which of its modules only one other imports.
 
 A module with one importer is a part that somebody looks for by its name, or a crumb. Those that are found in a list or
-a registry (commands, handlers of pages and API, records, reports, masks, models, learners) have one importer by design;
-the others are counted, and those of few lines named, so that a crumb can be seen.
+a registry (commands, handlers of pages and API, records, reports, masks, models, learners, kinds of candidates) have
+one importer by design; the others are counted, and those of few lines named, so that a crumb can be seen.
 
 ``python benchmarks/source_tree.py`` reads source only and takes two seconds.
 """
@@ -22,7 +22,10 @@ LISTED = {
     "handlers of pages": ("aegis.catalog.server.pages.",),
     "records": ("aegis.catalog.records.",),
     "reports": ("aegis.report.",),
-    "registered": ("aegis.masking.masks.", "aegis.privacy.models.", "aegis.learners.", "aegis.attacks.methods."),
+    "registered": (
+        *("aegis.masking.masks.", "aegis.privacy.models.", "aegis.learners.", "aegis.attacks.methods."),
+        *("aegis.library.candidate_makers", "aegis.library.searched_kind", "aegis.library.sanitized_kind"),
+    ),
 }
 """What has one importer by design, by the beginning of its name."""
 
@@ -56,6 +59,26 @@ def importers(named: dict[str, Path]) -> dict[str, set[str]]:
     return by_module
 
 
+def kinds_of_lines(named: dict[str, Path]) -> dict[str, int]:
+    """How many lines are code, docstrings, comments of their own, and blank."""
+    counts = dict.fromkeys(("code", "docstrings", "comments", "blank"), 0)
+    for path in named.values():
+        text = path.read_text(encoding="utf-8")
+        documented: set[int] = set()
+        for node in ast.walk(ast.parse(text)):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                documented.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        for number, line in enumerate(text.splitlines(), start=1):
+            plain = line.strip()
+            kind = "docstrings" if number in documented else "code" if plain else "blank"
+            counts["comments" if kind == "code" and plain.startswith("#") else kind] += 1
+    return counts
+
+
 def main() -> None:
     """Count and write."""
     named = modules()
@@ -67,7 +90,9 @@ def main() -> None:
         "source_tree",
         {
             "lines": sum(lines.values()),
+            "lines_by_kind": kinds_of_lines(named),
             "files": len(named),
+            "files_above_450_lines": {name: count for name, count in lines.items() if count > 450},
             "catalog_lines": sum(count for name, count in lines.items() if name.startswith("aegis.catalog")),
             "one_importer": len(once),
             "one_importer_by_design": {what: len(names) for what, names in listed.items()},

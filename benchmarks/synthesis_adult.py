@@ -10,6 +10,7 @@ a run that is started again goes on after it.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--kept", default=".bench/synthesis_adult.jsonl", help="what is done; a later run goes on")
     arguments = parser.parse_args()
     kept = Kept.of(Path(arguments.kept))
+    sys.argv[1:] = ["--splits", str(arguments.splits)]  # where the parts lie is nobody's business but the machine's
     table = pd.read_csv(_result.dataset("adult/adult_complete_45222.csv"))
     code_book = _code_book(table)
     splits = [

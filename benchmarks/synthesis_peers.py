@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -126,7 +127,8 @@ def made_by(
     }  # fmt: skip
     job.write_text(json.dumps(content), encoding="utf-8")
     script = Path(__file__).with_name("_synthesis_peer.py")
-    done = subprocess.run([python, script, job], capture_output=True, text=True, check=False)
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # threads that wait for each other would count as work
+    done = subprocess.run([python, script, job], capture_output=True, text=True, check=False, env=one_thread)
     if done.returncode or not out.exists():
         print(done.stderr[-400:], file=sys.stderr)
         return None, None
@@ -143,6 +145,10 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--tables", nargs="+", default=list(SOURCES), choices=list(SOURCES))
     chosen = parser.parse_args()
+    sys.argv[1:] = [
+        "--environments", "FOLDER", "--epsilon", f"{chosen.epsilon:g}", "--seeds", str(chosen.seeds),
+        "--cpu-limit", str(chosen.cpu_limit), "--methods", *chosen.methods, "--tables", *chosen.tables,
+    ]  # fmt: skip  # where the environments lie is nobody's business but the machine's
     folder = Path(chosen.environments)
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"runs_{chosen.epsilon:g}.jsonl"

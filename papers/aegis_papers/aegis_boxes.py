@@ -25,10 +25,10 @@ def recoded_accuracies(setting: Setting, table: Table, models: tuple[str, ...], 
 
     Boxes are cut on the training rows alone, where the label may be looked at; the test rows fall into them.
     """
-    found: dict[str, Any] = setting.part(
+    trained: dict[str, Any] = setting.part(
         f"boxes-{table.name}", partial(_recoded, setting, table, models, suppressed), suppressed=suppressed
     )
-    return found
+    return trained
 
 
 def _recoded(setting: Setting, table: Table, models: tuple[str, ...], suppressed: float) -> dict[str, Any]:

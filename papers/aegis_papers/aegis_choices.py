@@ -50,8 +50,8 @@ class Chooser:
         """The least and the largest accuracy that its draws choose; None where nothing is drawn."""
         if len(self.scores) == 1:
             return None
-        found = [trained.best - agreement(self.name, row, trained.accuracies).regret for row in self.scores]
-        return Between(low=round(float(min(found)), 4), high=round(float(max(found)), 4))
+        reached = [trained.best - agreement(self.name, row, trained.accuracies).regret for row in self.scores]
+        return Between(low=round(float(min(reached)), 4), high=round(float(max(reached)), 4))
 
     def correlation(self, accuracies: Floats) -> float:
         """Spearman's, the mean over draws."""
@@ -138,8 +138,8 @@ def choosers_of(setting: Setting, table: Table, part: str, chosen: Sequence[Conf
 
 def _choosers(kept: dict[str, Any]) -> dict[str, Chooser]:
     return {
-        name: Chooser(name=name, scores=np.array(one["scores"]), cpu_seconds=one["cpu_seconds"])
-        for name, one in kept.items()
+        name: Chooser(name=name, scores=np.array(entry["scores"]), cpu_seconds=entry["cpu_seconds"])
+        for name, entry in kept.items()
     }
 
 
@@ -150,13 +150,13 @@ def _choose(setting: Setting, table: Table, summary: Summary, wanted: dict[str, 
         pairs = count_pairs(table.dataset, table.counted, seed=setting.seed)
         pair_seconds = time.process_time() - started
     select(summary, names=("mutual-information (pooled)",), seed=setting.seed)  # loads what is loaded late
-    found: dict[str, Any] = {}
+    by_way: dict[str, Any] = {}
     for name, ours in wanted.items():
         random = not name.startswith(("Mascara", "Aegis+2D", ADVISOR))
         draws = [
             select(summary, pairs=pairs, names=(ours,), seed=setting.seed + draw)[0]
             for draw in range(SEEDS if random else 1)
         ]
-        spent = float(np.mean([one.cpu_seconds for one in draws])) + (pair_seconds if name == ADVISOR else 0.0)
-        found[name] = {"scores": [one.scores.tolist() for one in draws], "cpu_seconds": spent}
-    return found
+        spent = float(np.mean([each.cpu_seconds for each in draws])) + (pair_seconds if name == ADVISOR else 0.0)
+        by_way[name] = {"scores": [each.scores.tolist() for each in draws], "cpu_seconds": spent}
+    return by_way

@@ -105,8 +105,8 @@ class Table:
 
     def summary_of(self, chosen: Sequence[Configuration], joints: Mapping[str, Joint] | None = None) -> Summary:
         """The counts under some configurations, of all rows and attributes or of the joints given."""
-        known = self.counted.joints if joints is None else joints
-        return summary_of(self.name, self.label, known, chosen)
+        joints_used = self.counted.joints if joints is None else joints
+        return summary_of(self.name, self.label, joints_used, chosen)
 
 
 def summary_of(name: str, label: str, joints: Mapping[str, Joint], chosen: Sequence[Configuration]) -> Summary:
@@ -137,7 +137,7 @@ def configurations(joints: Mapping[str, Joint], *, strength: str, count: int, se
 
 def tables(setting: Setting) -> dict[str, Table]:
     """The paper's three tables by its names for them; a quick run has three small clinics in their place."""
-    found = {}
+    tables = {}
     for place, source in enumerate(SOURCES):
         if setting.quick:
             clinic = open_dataset(_clinic(seed=setting.seed + place), roles=Roles(label="health"))
@@ -148,7 +148,7 @@ def tables(setting: Setting) -> dict[str, Table]:
                 _rounded(setting, source) if source.rounded else setting.file(source.file), roles=roles
             )
             label, title = source.label, source.title
-        found[source.name] = Table(
+        tables[source.name] = Table(
             name=source.name,
             title=title,
             dataset=dataset,
@@ -157,7 +157,7 @@ def tables(setting: Setting) -> dict[str, Table]:
             configurations_wanted=4 if setting.quick else 50,
             seed=setting.seed,
         )
-    return found
+    return tables
 
 
 def split_plan(setting: Setting, table: Table, *, splits: int | None = None) -> SplitPlan:

@@ -204,7 +204,7 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
             why=f"Ours is {ADVISOR}. {_ZERO}",
         )
     )
-    together = {name: np.mean([one.accuracies for one in of.values()], axis=0) for name, of in models.items()}
+    together = {name: np.mean([each.accuracies for each in of.values()], axis=0) for name, of in models.items()}
     claims += [
         Claim(
             what=f"Rank correlation (Spearman) of {who} with the mean accuracy of the models: {', '.join(tables)}",
@@ -217,13 +217,13 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
         for who in ("Aegis+1D g3", ADVISOR)
     ]
     for name in tables:
-        found = [ways[name][who].accuracy(models[name][model]) for who in _SELECTORS for model in _OTHERS]
+        accuracies = [ways[name][who].accuracy(models[name][model]) for who in _SELECTORS for model in _OTHERS]
         claims.append(
             judged(
                 what=f"{tables[name].title}: mean accuracy of what is chosen, all models but naive Bayes",
                 source="section 5.2.2",
                 printed=_MEANS[name],
-                as_printed=float(np.mean(found)),
+                as_printed=float(np.mean(accuracies)),
                 tolerance=_CLOSE,
                 unit="accuracy",
                 why=_why_mean(name, models[name]),
@@ -250,8 +250,8 @@ def _printed_beside(claims: list[Claim]) -> RangeFigure:
     for claim in claims:
         if not isinstance(claim.printed, float) or not isinstance(claim.as_printed, float) or claim.unit != "accuracy":
             continue
-        found, spread = claim.as_printed, claim.spread
-        ends = (found, found) if spread is None else (spread.low or found, spread.high or found)
+        measured, spread = claim.as_printed, claim.spread
+        ends = (measured, measured) if spread is None else (spread.low or measured, spread.high or measured)
         rows += [
             RangeRow(
                 label=f"{claim.what}: printed",
@@ -260,7 +260,9 @@ def _printed_beside(claims: list[Claim]) -> RangeFigure:
                 high=claim.printed,
                 note=f"{claim.printed:.2f}",
             ),
-            RangeRow(label="as printed", value=found, low=min(ends), high=max(ends), note=f"{found:.3f}", marked=True),
+            RangeRow(
+                label="as printed", value=measured, low=min(ends), high=max(ends), note=f"{measured:.3f}", marked=True
+            ),
         ]
     return RangeFigure(
         title="Fig. 5d–f: printed and as printed",
@@ -327,8 +329,8 @@ def _why_mean(name: str, models: dict[str, Trained]) -> str:
 def _losses(table: Table, models: dict[str, Trained], ways: dict[str, Chooser], *, first: bool) -> RangeFigure:
     """How far below the best each way ends, over the models."""
     rows = []
-    for name, one in ways.items():
-        lost = [100 * one.loss(models[model]) for model in _OTHERS]
+    for name, choices in ways.items():
+        lost = [100 * choices.loss(models[model]) for model in _OTHERS]
         if not name.startswith("Aegis-1D"):
             rows.append(
                 RangeRow(
@@ -355,15 +357,17 @@ def _losses(table: Table, models: dict[str, Trained], ways: dict[str, Chooser], 
 
 def _chosen(table: Table, models: dict[str, Trained], ways: dict[str, Chooser]) -> TableFigure:
     """Accuracies of the chosen configuration, the mean loss, and the rank correlation with the mean accuracy."""
-    together = np.mean([one.accuracies for one in models.values()], axis=0)
-    rows: list[tuple[Value, ...]] = [("gold: best of 50", *(one.best for one in models.values()), 0.0, 1.0)]
-    for name, one in ways.items():
+    together = np.mean([model.accuracies for model in models.values()], axis=0)
+    rows: list[tuple[Value, ...]] = [("gold: best of 50", *(model.best for model in models.values()), 0.0, 1.0)]
+    for name, choices in ways.items():
         if name.startswith("Aegis-1D"):
             continue  # Fig. 8 has them
-        loss = 100 * float(np.mean([one.loss(model) for model in models.values()]))
-        rows.append((name, *(one.accuracy(model) for model in models.values()), loss, one.correlation(together)))
-    random = [float(one.accuracies.mean()) for one in models.values()]
-    behind = 100 * float(np.mean([one.best - mean for one, mean in zip(models.values(), random, strict=True)]))
+        loss = 100 * float(np.mean([choices.loss(model) for model in models.values()]))
+        rows.append(
+            (name, *(choices.accuracy(model) for model in models.values()), loss, choices.correlation(together))
+        )
+    random = [float(model.accuracies.mean()) for model in models.values()]
+    behind = 100 * float(np.mean([model.best - mean for model, mean in zip(models.values(), random, strict=True)]))
     rows.append(("any, at random", *random, behind, 0.0))
     return TableFigure(
         title=f"{table.title}: accuracy of the chosen configuration",

@@ -57,7 +57,7 @@ def _family(setting: Setting, table: Table, *, name: str, suppressed: float) -> 
     """The 25 best of automatic hierarchies and the 25 best of free cuts."""
     policy = policy_for(table, suppressed=suppressed)
     classes = classes_of(table.dataset, policy, policy.roles, contents=(table.label,))
-    found = [
+    candidates = [
         (space, candidate)
         for space in ("levels", "cuts")
         for candidate in search(
@@ -75,7 +75,7 @@ def _family(setting: Setting, table: Table, *, name: str, suppressed: float) -> 
         suppressed=suppressed,
         configurations=tuple(
             Configuration(name=f"{space}-{number:02d}", masks=dict(candidate.masks), label=table.label)
-            for number, (space, candidate) in enumerate(found, start=1)
+            for number, (space, candidate) in enumerate(candidates, start=1)
         ),
     )
 

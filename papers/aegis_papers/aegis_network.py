@@ -51,7 +51,9 @@ def trained_network(setting: Setting, table: Table) -> tuple[Trained, str]:
             }
 
         setting.progress(first, len(table.configurations), f"{table.title}: training {NETWORK}")
-        parts.append(setting.part(f"network-{table.name}-{first}", work, family=[one.id for one in some]))
+        parts.append(
+            setting.part(f"network-{table.name}-{first}", work, family=[configuration.id for configuration in some])
+        )
     trained = Trained(
         model=NETWORK,
         accuracies=np.array([value for kept in parts for value in kept["accuracies"]]),

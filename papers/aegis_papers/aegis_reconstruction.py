@@ -44,16 +44,16 @@ _WHY = {
 }
 
 
-def total_variation(one: Floats, other: Floats) -> float:
+def total_variation(first: Floats, other: Floats) -> float:
     """Half of what has to move from one distribution to the other."""
-    return float(0.5 * np.abs(one / one.sum() - other / other.sum()).sum())
+    return float(0.5 * np.abs(first / first.sum() - other / other.sum()).sum())
 
 
 def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
     """Total variation between true and reconstructed joints, over the configurations."""
     claims, figures = [], []
     for name, table in tables.items():
-        found = {
+        distances = {
             way: np.array(values)
             for way, values in setting.part(f"variation-{name}", partial(_variations, setting, table)).items()
         }
@@ -63,15 +63,15 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                     what=f"{table.title}: median with {way}",
                     source="Fig. 7, section 5.3",
                     printed=paper,
-                    as_printed=float(np.median(found[way])),
+                    as_printed=float(np.median(distances[way])),
                     tolerance=0.01,
-                    ours=float(np.median(found[POOLED_MASKED])) if way == WITH else None,
-                    test=_nearer(found[POOLED_MASKED], found[way]) if way == WITH else None,
+                    ours=float(np.median(distances[POOLED_MASKED])) if way == WITH else None,
+                    test=_nearer(distances[POOLED_MASKED], distances[way]) if way == WITH else None,
                     unit="TVD",
                     why=_WHY[way],
                 )
             )
-        fitted, drawn = float(np.median(found[WITH])), float(np.median(found[RECORDS]))
+        fitted, drawn = float(np.median(distances[WITH])), float(np.median(distances[RECORDS]))
         claims.append(
             Claim(
                 what=f"{table.title}: Aegis+1D comes closer than sampling as the paper words it ({RECORDS.lower()})",
@@ -92,11 +92,11 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                 source="not in the paper",
                 printed=None,
                 as_printed=None,
-                ours=float(np.median(found[POOLED_MASKED])),
+                ours=float(np.median(distances[POOLED_MASKED])),
                 unit="TVD",
                 verdict=Verdict.NOT_COMPARABLE,
                 why="Fitted to what the configurations mask. With the columns that some of them leave unmasked it is "
-                f"{float(np.median(found[POOLED])):.3f}.",
+                f"{float(np.median(distances[POOLED])):.3f}.",
             )
         )
         figures.append(
@@ -112,7 +112,7 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                         note=f"{np.median(values):.3f}",
                         marked=way in (POOLED, POOLED_MASKED),
                     )
-                    for way, values in found.items()
+                    for way, values in distances.items()
                 ),
                 note_heading="median",
             )
@@ -141,8 +141,8 @@ def _variations(setting: Setting, table: Table) -> dict[str, list[float]]:
     ways = (WITH, WITHOUT, VALUES, RECORDS, POOLED, POOLED_MASKED)
     return {
         way: [
-            float(np.mean([per_mask[name][mask][way] for name, mask in one.masks.items()]))
-            for one in table.summary.configurations
+            float(np.mean([per_mask[name][mask][way] for name, mask in configuration.masks.items()]))
+            for configuration in table.summary.configurations
         ]
         for way in ways
     }
@@ -153,14 +153,18 @@ def _of_attribute(attribute: AttributeSummary, rng: np.random.Generator) -> dict
     assert attribute.joint is not None, "the summary is of level 2d"
     true = np.asarray(attribute.joint.counts, dtype=np.float64)
     rows = true.sum(axis=1)
-    masked = {key[0]: one for key, one in attribute.masked.items()}
-    told = {ident: (one.change, one.joint.counts) for ident, one in masked.items() if isinstance(one.change, Partition)}
-    covered = {ident: pair for ident, pair in told.items() if masked[ident].mask != IDENTITY}
-    all_together = total_variation(true, pooled(told, histogram=rows).counts)
+    masked = {key[0]: masking for key, masking in attribute.masked.items()}
+    partitions = {
+        ident: (masking.change, masking.joint.counts)
+        for ident, masking in masked.items()
+        if isinstance(masking.change, Partition)
+    }
+    covered = {ident: pair for ident, pair in partitions.items() if masked[ident].mask != IDENTITY}
+    all_together = total_variation(true, pooled(partitions, histogram=rows).counts)
     of_masked = total_variation(true, pooled(covered, histogram=rows).counts) if covered else all_together
-    found = {}
-    for ident, (change, counts) in told.items():
-        found[ident] = {
+    errors = {}
+    for ident, (change, counts) in partitions.items():
+        errors[ident] = {
             WITH: total_variation(
                 true, randomised(closed_form(change, counts, histogram=rows).counts, rng=rng).astype(np.float64)
             ),
@@ -170,7 +174,7 @@ def _of_attribute(attribute: AttributeSummary, rng: np.random.Generator) -> dict
             POOLED: all_together,
             POOLED_MASKED: 0.0 if masked[ident].mask == IDENTITY else of_masked,
         }
-    return found
+    return errors
 
 
 # Section 5.6: seconds of a reconstruction by bucket size at domain 200, and by domain at bucket size 10.
@@ -187,29 +191,29 @@ def fig_10(setting: Setting) -> Section:
     rows = 1_000 if setting.quick else 10_000
     places = [(200, bucket) for bucket in _BUCKETS] + [(domain, 10) for domain in _DOMAINS]
     kept = setting.part("synthetic", lambda: [_synthetic(setting.seed, rows, *place) for place in places])
-    found: dict[tuple[int, int], dict[str, float]] = dict(zip(places, kept, strict=True))
+    distances: dict[tuple[int, int], dict[str, float]] = dict(zip(places, kept, strict=True))
     claims = [
         judged(
             what=f"Seconds of a reconstruction, {size} values, buckets of {bucket}",
             source=source,
             printed=paper,
             as_printed=None,
-            ours=found[size, bucket]["seconds"],
+            ours=distances[size, bucket]["seconds"],
             unit="seconds",
             why=why or "Seconds of another program on another machine.",
         )
         for source, size, bucket, paper, why in _timed()
     ]
-    claims.append(_direction(found, "decided", by_bucket=True))
-    claims.append(_direction(found, "coin", by_bucket=True))
-    claims.append(_direction(found, "decided", by_bucket=False))
-    claims.append(_direction(found, "coin", by_bucket=False))
+    claims.append(_direction(distances, "decided", by_bucket=True))
+    claims.append(_direction(distances, "coin", by_bucket=True))
+    claims.append(_direction(distances, "decided", by_bucket=False))
+    claims.append(_direction(distances, "coin", by_bucket=False))
     claims.append(
         judged(
             what="Largest total variation",
             source="Fig. 10c–d, section 5.6",
             printed=Between(high=0.5),
-            as_printed=max(one[label] for one in found.values() for label in _LABELS),
+            as_printed=max(by_label[label] for by_label in distances.values() for label in _LABELS),
             unit="TVD",
             why="Over both labels, all bucket sizes and all domain sizes.",
         )
@@ -221,10 +225,14 @@ def fig_10(setting: Setting) -> Section:
         f"that the feature decides (it changes at {_CUT:g} of the domain) and one that a coin decides.",
         claims=tuple(claims),
         figures=(
-            _lines(found, "Fig. 10a: time over bucket size", "bucket size", "milliseconds", buckets=True, time=True),
-            _lines(found, "Fig. 10b: time over domain size", "domain size", "milliseconds", buckets=False, time=True),
-            _lines(found, "Fig. 10c: distance over bucket size", "bucket size", "total variation", buckets=True),
-            _lines(found, "Fig. 10d: distance over domain size", "domain size", "total variation", buckets=False),
+            _lines(
+                distances, "Fig. 10a: time over bucket size", "bucket size", "milliseconds", buckets=True, time=True
+            ),
+            _lines(
+                distances, "Fig. 10b: time over domain size", "domain size", "milliseconds", buckets=False, time=True
+            ),
+            _lines(distances, "Fig. 10c: distance over bucket size", "bucket size", "total variation", buckets=True),
+            _lines(distances, "Fig. 10d: distance over domain size", "domain size", "total variation", buckets=False),
         ),
     )
 
@@ -260,10 +268,10 @@ def _synthetic(seed: int, rows: int, size: int, bucket: int) -> dict[str, Any]:
     return answer
 
 
-def _direction(found: dict[tuple[int, int], dict[str, float]], label: str, *, by_bucket: bool) -> Claim:
+def _direction(distances: dict[tuple[int, int], dict[str, float]], label: str, *, by_bucket: bool) -> Claim:
     """Whether the distance goes the way the paper says."""
-    low = found[200, _BUCKETS[0]] if by_bucket else found[_DOMAINS[0], 10]
-    high = found[200, _BUCKETS[-1]] if by_bucket else found[_DOMAINS[-1], 10]
+    low = distances[200, _BUCKETS[0]] if by_bucket else distances[_DOMAINS[0], 10]
+    high = distances[200, _BUCKETS[-1]] if by_bucket else distances[_DOMAINS[-1], 10]
     rises = high[label] > low[label]
     why = (
         ""
@@ -282,7 +290,7 @@ def _direction(found: dict[tuple[int, int], dict[str, float]], label: str, *, by
 
 
 def _lines(
-    found: dict[tuple[int, int], dict[str, float]],
+    distances: dict[tuple[int, int], dict[str, float]],
     title: str,
     x_axis: str,
     y_axis: str,
@@ -291,13 +299,13 @@ def _lines(
     time: bool = False,
 ) -> LineFigure:
     at = _BUCKETS if buckets else _DOMAINS
-    places = [(200, one) if buckets else (one, 10) for one in at]
+    places = [(200, size) if buckets else (size, 10) for size in at]
     named = {"seconds": "per-configuration fit"} if time else _LABELS
     series = tuple(
         Series(
             name=name,
-            x=tuple(float(one) for one in at),
-            y=tuple((1_000 if time else 1) * found[place][key] for place in places),
+            x=tuple(float(size) for size in at),
+            y=tuple((1_000 if time else 1) * distances[place][key] for place in places),
         )
         for key, name in named.items()
     )

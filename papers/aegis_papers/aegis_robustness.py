@@ -27,12 +27,12 @@ Found = dict[str, dict[str, dict[str, list[float]]]]
 
 def fig_9(setting: Setting, tables: dict[str, Table]) -> Section:
     """Deviations under three sweeps: as derived (no rounding), as published (rounded), and exact."""
-    found: dict[str, Found] = {
+    deviations: dict[str, Found] = {
         name: setting.part(f"robust-{name}", partial(_sweeps, setting, table)) for name, table in tables.items()
     }
 
     def largest(sweep: str, measure: str, way: str) -> float:
-        return max(max(one[sweep][measure][way]) for one in found.values())
+        return max(max(of_table[sweep][measure][way]) for of_table in deviations.values())
 
     zero = (
         "It is zero by a theorem, up to the last bits of the arithmetic: from one deterministic mask, proportional "
@@ -66,7 +66,9 @@ def fig_9(setting: Setting, tables: dict[str, Table]) -> Section:
                 what=f"Deviation of {measure} of the chosen configuration over the number of configurations, rounded",
                 source=f"Fig. 9{panel}, section 5.5.2",
                 printed=Between(low=1e-6, high=1e-2),
-                as_printed=max(float(np.median(one["configurations"][measure]["rounded"])) for one in found.values()),
+                as_printed=max(
+                    float(np.median(each["configurations"][measure]["rounded"])) for each in deviations.values()
+                ),
                 unit=_unit(measure),
                 why="What rounding at random leaves; the largest of the three data sets' medians. The exact deviation "
                 f"of the best configuration is up to {largest('configurations', measure, 'exact'):.2g}.",
@@ -79,7 +81,7 @@ def fig_9(setting: Setting, tables: dict[str, Table]) -> Section:
         "all configurations. Rounded: as in the paper, of the configuration it chooses. Exact: of the best "
         "configuration, against the counted joint.",
         claims=tuple(claims),
-        figures=(*(_lines(sweep, tables, found) for sweep in _SWEEPS), _table(tables, found)),
+        figures=(*(_lines(sweep, tables, deviations) for sweep in _SWEEPS), _table(tables, deviations)),
     )
 
 
@@ -96,7 +98,7 @@ def _sweeps(setting: Setting, table: Table) -> Found:
     sweeps = {"attributes": by_attributes, "configurations": by_configurations, "rows": by_rows}
     return {
         sweep: {
-            short: {way: [_deviation(one, long, way, setting.seed) for one in summaries] for way in _WAYS}
+            short: {way: [_deviation(summary, long, way, setting.seed) for summary in summaries] for way in _WAYS}
             for short, long in MEASURES.items()
         }
         for sweep, summaries in sweeps.items()
@@ -113,13 +115,13 @@ def _deviation(summary: Summary, measure: str, way: str, seed: int) -> float:
         answer = rank(summary, measure=measure, reference=Reference.EXACT, seed=seed)
     else:
         rounding = Rounding.NONE if way == "derived" else Rounding.RANDOMISED
-        told = reduced(summary, level=Level.ONE_D)
-        answer = rank(told, measure=measure, reference=Reference.PER_CONFIGURATION, rounding=rounding, seed=seed)
-    found = [one.deviation for one in answer.ranking if one.deviation is not None]
-    return max(found) if way == "derived" else found[0]
+        published = reduced(summary, level=Level.ONE_D)
+        answer = rank(published, measure=measure, reference=Reference.PER_CONFIGURATION, rounding=rounding, seed=seed)
+    deviations = [place.deviation for place in answer.ranking if place.deviation is not None]
+    return max(deviations) if way == "derived" else deviations[0]
 
 
-def _lines(sweep: str, tables: dict[str, Table], found: dict[str, Found]) -> LineFigure:
+def _lines(sweep: str, tables: dict[str, Table], deviations: dict[str, Found]) -> LineFigure:
     configurations = _counts(len(next(iter(tables.values())).configurations))
     at = configurations if sweep == "configurations" else [100 * share for share in _SHARES]
     return LineFigure(
@@ -129,8 +131,8 @@ def _lines(sweep: str, tables: dict[str, Table], found: dict[str, Found]) -> Lin
         series=tuple(
             Series(
                 name=f"{name}, {measure}",
-                x=tuple(float(one) for one in at),
-                y=tuple(found[name][sweep][measure]["exact"]),
+                x=tuple(float(size) for size in at),
+                y=tuple(deviations[name][sweep][measure]["exact"]),
             )
             for name in tables
             for measure in ("g3", "MI")
@@ -142,9 +144,9 @@ def _lines(sweep: str, tables: dict[str, Table], found: dict[str, Found]) -> Lin
     )
 
 
-def _table(tables: dict[str, Table], found: dict[str, Found]) -> TableFigure:
+def _table(tables: dict[str, Table], deviations: dict[str, Found]) -> TableFigure:
     rows: list[tuple[Value, ...]] = [
-        (sweep, name, measure, *(max(found[name][sweep][measure][way]) for way in _WAYS))
+        (sweep, name, measure, *(max(deviations[name][sweep][measure][way]) for way in _WAYS))
         for sweep in _SWEEPS
         for name in tables
         for measure in MEASURES

@@ -76,10 +76,10 @@ def fig_11(setting: Setting) -> Section:
                         1_000 * size.thousand_rows,
                         size.attributes,
                         size.configurations,
-                        *(one[stage] for stage in STAGES),
-                        _total(one),
+                        *(seconds[stage] for stage in STAGES),
+                        _total(seconds),
                     )
-                    for size, one in spent.items()
+                    for size, seconds in spent.items()
                 ),
             ),
         ),
@@ -203,10 +203,10 @@ def _stages(size: Size, seed: int) -> dict[str, float]:
     fitted = []
     for attribute in summary.attributes.values():
         assert attribute.histogram is not None
-        for one in attribute.masked.values():
-            assert isinstance(one.change, Partition)
-            fit = closed_form(one.change, one.joint.counts, histogram=attribute.histogram.counts)
-            fitted.append((fit.counts, np.asarray(one.joint.counts, dtype=np.float64)))
+        for masking in attribute.masked.values():
+            assert isinstance(masking.change, Partition)
+            fit = closed_form(masking.change, masking.joint.counts, histogram=attribute.histogram.counts)
+            fitted.append((fit.counts, np.asarray(masking.joint.counts, dtype=np.float64)))
     rebuilt = time.process_time()
     for measure in map(find_attribute_measure, MEASURES.values()):
         for before, after in fitted:

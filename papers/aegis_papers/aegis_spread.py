@@ -13,9 +13,9 @@ from aegis_papers.setting import Setting
 def fig_1(setting: Setting, tables: dict[str, Table]) -> Section:
     """The spread of accuracy over the configurations of Air Quality."""
     table = tables["AQ"]
-    found = [trained(setting, table, model) for model in MODELS]
-    spread = {one.model: 100 * float(np.ptp(one.accuracies)) for one in found}
-    best = {int(one.accuracies.argmax()) for one in found}
+    gold = [trained(setting, table, model) for model in MODELS]
+    spread = {trained_model.model: 100 * float(np.ptp(trained_model.accuracies)) for trained_model in gold}
+    best = {int(trained_model.accuracies.argmax()) for trained_model in gold}
     return Section(
         title="Fig. 1: accuracy over 50 configurations",
         text=f"{table.title}: every configuration masked, trained on and tested with each of the paper's five models.",
@@ -33,7 +33,7 @@ def fig_1(setting: Setting, tables: dict[str, Table]) -> Section:
                 what="The best configuration depends on the model",
                 source="Fig. 1, section 1",
                 printed="yes",
-                as_printed=f"{len(best)} different best ones for {len(found)} models",
+                as_printed=f"{len(best)} different best ones for {len(gold)} models",
                 verdict=Verdict.SAME if len(best) > 1 else Verdict.DIFFERENT,
                 why="Which of our configurations is the best by each of the models.",
             ),
@@ -44,14 +44,14 @@ def fig_1(setting: Setting, tables: dict[str, Table]) -> Section:
                 axis="accuracy in percent: median, line from the worst to the best configuration",
                 rows=tuple(
                     RangeRow(
-                        label=one.model,
-                        value=100 * float(np.median(one.accuracies)),
-                        low=100 * float(one.accuracies.min()),
-                        high=100 * one.best,
-                        note=f"{spread[one.model]:.1f}",
+                        label=trained_model.model,
+                        value=100 * float(np.median(trained_model.accuracies)),
+                        low=100 * float(trained_model.accuracies.min()),
+                        high=100 * trained_model.best,
+                        note=f"{spread[trained_model.model]:.1f}",
                         marked=True,
                     )
-                    for one in found
+                    for trained_model in gold
                 ),
                 note_heading="spread (points)",
             ),

@@ -32,7 +32,7 @@ def fig_8(setting: Setting, tables: dict[str, Table]) -> Section:
         ways = choosers(setting, table)
         models = {model: trained(setting, table, model) for model in MODELS}
         counting = counting_seconds(setting, table)
-        together = np.mean([one.accuracies for one in models.values()], axis=0)
+        together = np.mean([each.accuracies for each in models.values()], axis=0)
         rows: list[tuple[Value, ...]] = []
         for measure in MEASURES:
             for level, prefix in _LEVELS.items():
@@ -40,8 +40,8 @@ def fig_8(setting: Setting, tables: dict[str, Table]) -> Section:
                 seconds[name, level, measure] = counting + way.cpu_seconds
                 for model, gold in models.items():
                     accuracy[name, level, measure, model] = way.accuracy(gold)
-                found = [accuracy[name, level, measure, model] for model in models]
-                rows.append((measure, level, *found, way.correlation(together), 1_000 * way.cpu_seconds))
+                accuracies = [accuracy[name, level, measure, model] for model in models]
+                rows.append((measure, level, *accuracies, way.correlation(together), 1_000 * way.cpu_seconds))
         figures.append(_picture(name, table, list(models), accuracy))
         figures.append(
             TableFigure(
@@ -67,14 +67,14 @@ def _picture(
     rows = []
     for model in models:
         for level in _LEVELS:
-            found = [accuracy[name, level, measure, model] for measure in MEASURES]
-            mean = float(np.mean(found))
+            accuracies = [accuracy[name, level, measure, model] for measure in MEASURES]
+            mean = float(np.mean(accuracies))
             rows.append(
                 RangeRow(
                     label=f"{model}, {level}",
                     value=mean,
-                    low=min(found),
-                    high=max(found),
+                    low=min(accuracies),
+                    high=max(accuracies),
                     note=f"{mean:.3f}",
                     marked=level == "1D",
                 )
@@ -134,8 +134,8 @@ def _accuracies(tables: dict[str, Table], accuracy: dict[tuple[str, str, str, st
             if level == high and only.get("name", name) == name and only.get("model", model) == model
         ]
 
-    told = gains("1D", "none")
-    share = 100 * float(np.mean([gain >= -1e-9 for gain in told]))
+    gained = gains("1D", "none")
+    share = 100 * float(np.mean([gain >= -1e-9 for gain in gained]))
     return [
         judged(
             what="Air Quality, SVM: the most that 1D histograms gain, any measure",
@@ -153,7 +153,7 @@ def _accuracies(tables: dict[str, Table], accuracy: dict[tuple[str, str, str, st
             as_printed=share,
             tolerance=1.0,
             unit="percent",
-            why=f"In the mean over all cases the histograms change the accuracy by {np.mean(told):+.1f} points. The "
+            why=f"In the mean over all cases the histograms change the accuracy by {np.mean(gained):+.1f} points. The "
             "deviation that both rank by is zero before rounding, with and without histograms.",
         ),
         Claim(

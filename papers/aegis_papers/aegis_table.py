@@ -66,12 +66,12 @@ _WHY = {
 }
 
 
-def _groups(one: Shape) -> dict[str, tuple[float, ...]]:
+def _groups(shape: Shape) -> dict[str, tuple[float, ...]]:
     return {
-        "rows, categorical and numerical columns": (one.rows, one.categorical, one.numerical),
-        "domain sizes of numerical columns: least, mean, most": one.domain_sizes,
-        "categories of categorical columns: least, mean, most": one.categories,
-        "ranges of numerical columns: least, mean, most": one.ranges,
+        "rows, categorical and numerical columns": (shape.rows, shape.categorical, shape.numerical),
+        "domain sizes of numerical columns: least, mean, most": shape.domain_sizes,
+        "categories of categorical columns: least, mean, most": shape.categories,
+        "ranges of numerical columns: least, mean, most": shape.ranges,
     }
 
 
@@ -82,14 +82,14 @@ def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
         ours = _shape(setting.part(f"shape-{name}", partial(_statistics, table)))
         why = _WHY[name]
         for what, theirs in _groups(PAPER[name]).items():
-            found = _groups(ours)[what]
-            same = all(_agree(a, b) for a, b in zip(theirs, found, strict=True))
+            measured = _groups(ours)[what]
+            same = all(_agree(a, b) for a, b in zip(theirs, measured, strict=True))
             claims.append(
                 Claim(
                     what=f"{table.title}: {what}",
                     source="Table 2",
                     printed=_words(theirs),
-                    as_printed=_words(found),
+                    as_printed=_words(measured),
                     verdict=Verdict.NOT_COMPARABLE
                     if name in OTHER_FILES
                     else Verdict.SAME
@@ -116,9 +116,9 @@ def _statistics(table: Table) -> dict[str, Any]:
     for name in whole:
         domain = histograms[name].domain
         if dataset.schema.kind(name).is_number and name != table.label:
-            known = np.asarray(domain.values, dtype=np.float64)
-            sizes.append(len(known))
-            ranges.append(float(known.max() - known.min()))
+            numbers = np.asarray(domain.values, dtype=np.float64)
+            sizes.append(len(numbers))
+            ranges.append(float(numbers.max() - numbers.min()))
         else:
             categories.append(domain.size)
     return {

@@ -68,12 +68,12 @@ def trained_on(
 
     def work(some: Sequence[Configuration]) -> dict[str, Any]:
         started = time.process_time()
-        found = []
+        accuracies = []
         for configuration in some:
             masked = masker.masked(configuration.masks, configuration=configuration.name)
             by_split = [accuracy(masked, *plan.split(table.rows.label, split), split) for split in range(plan.splits)]
-            found.append(float(np.mean(by_split)))
-        return {"accuracies": found, "cpu_seconds": (time.process_time() - started) / plan.splits}
+            accuracies.append(float(np.mean(by_split)))
+        return {"accuracies": accuracies, "cpu_seconds": (time.process_time() - started) / plan.splits}
 
     parts = []
     for first in range(0, len(chosen), CHUNK):

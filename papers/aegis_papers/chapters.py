@@ -55,8 +55,8 @@ class Chapter:
 
 
 CHAPTERS = {
-    one.name: one
-    for one in (
+    chapter.name: chapter
+    for chapter in (
         Chapter(
             name="aegis",
             module="aegis_papers.aegis",

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import LOOK_UP, command
-from aegis.commands.fields import Argument, Option, Overwrite, PathLike, Report, Seed, Working
+from aegis.commands.fields import Argument, Option, PathLike, Report, Seed, Working, replacing
 
 if TYPE_CHECKING:
     from aegis_papers.reproduction import Reproduction, Value
@@ -34,7 +34,7 @@ class Reproduce(Working):
     ] = None
     seed: Seed = 0
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("report")] = False
 
 
 @command(

@@ -140,7 +140,9 @@ def _as_printed(protocol: list[Point]) -> LineFigure:
             Series(
                 name=f"adversary {number + 1}, audited", x=tuple(d for d, _ in trained), y=tuple(y for _, y in trained)
             ),
-            Series(name=f"adversary {number + 1}, Proposition 1", x=tuple(at), y=tuple(one[number] for one in theory)),
+            Series(
+                name=f"adversary {number + 1}, Proposition 1", x=tuple(at), y=tuple(losses[number] for losses in theory)
+            ),
         )
 
     return LineFigure(

@@ -74,7 +74,7 @@ def paper_points(
     Targets may differ in their number of trials: the loop adds some where too few were accepted.
     """
     if len(distortions) != len(targets) or any(
-        one.shape != other.shape[:2] for one, other in zip(distortions, losses, strict=False)
+        allowed.shape != other.shape[:2] for allowed, other in zip(distortions, losses, strict=False)
     ):
         raise SanitizerError("histories need the axes (distortion, trial, epoch) and (…, adversary)")
     tolerance = (max(targets) - min(targets)) / (2 * len(targets)) if len(targets) > 1 else max(targets) / 60
@@ -162,7 +162,10 @@ def in_rounds(
             count = run.distortion_by_epoch.shape[1]
             sources[place] += [(run, position, trial) for trial in range(count)]
         points = paper_points(
-            targets, [np.concatenate(d) for d in distortions], [np.concatenate(one) for one in losses], wanted=wanted
+            targets,
+            [np.concatenate(d) for d in distortions],
+            [np.concatenate(parts) for parts in losses],
+            wanted=wanted,
         )
         waiting = [place for place, point in enumerate(points) if point.accepted < wanted]
         if not waiting:

@@ -107,7 +107,7 @@ def reproduce(setting: Setting) -> Reproduction:
         choices=CHOICES,
         seed=setting.seed,
         quick=setting.quick,
-        cpu_seconds=setting.cpu_seconds + sum(told["worker_cpu_seconds"] for told in models.values()),
+        cpu_seconds=setting.cpu_seconds + sum(trained["worker_cpu_seconds"] for trained in models.values()),
     )
 
 

@@ -193,8 +193,8 @@ class Table:
 
     def published(self, name: str, fitted: Anonymizer) -> ModelTable:
         """The table as an anonymizer publishes it, as models see it."""
-        told = pa.table({column: pa.array(values.tolist()) for column, values in fitted.transform().items()})
-        return with_published(self.original, name, told, raw=None)
+        released = pa.table({column: pa.array(values.tolist()) for column, values in fitted.transform().items()})
+        return with_published(self.original, name, released, raw=None)
 
     @property
     def positive(self) -> int:

@@ -71,9 +71,9 @@ def draw(records: Records, *, classes: int, rng: np.random.Generator) -> Drawn:
 def best_of(records: Records, *, classes: int, trade_off: float, draws: int, rng: np.random.Generator) -> Drawn:
     """The draw with the least objective of eq. 18; its MIN and MAX are those of the draws themselves."""
     drawn = [draw(records, classes=classes, rng=rng) for _ in range(draws)]
-    least = min(one.loss for one in drawn)
-    most = max(one.entropy_bits for one in drawn) or 1.0
-    return min(drawn, key=lambda one: (1 - least / one.loss) - trade_off * one.entropy_bits / most)
+    least = min(solution.loss for solution in drawn)
+    most = max(solution.entropy_bits for solution in drawn) or 1.0
+    return min(drawn, key=lambda solution: (1 - least / solution.loss) - trade_off * solution.entropy_bits / most)
 
 
 def _spread(records: Records) -> float:

@@ -56,11 +56,11 @@ def fig_2(setting: Setting, table: Table) -> Section:
         good = [of(b) >= of(a) * (1 - NOISE) if rising else of(b) <= of(a) * (1 + NOISE) for a, b in pairs]
         return sum(good) / len(good)
 
-    def loss(one: dict[str, Any]) -> float:
-        return float(one["loss"])
+    def loss(cell: dict[str, Any]) -> float:
+        return float(cell["loss"])
 
-    def linked(one: dict[str, Any]) -> float:
-        return float(one["linkage"][0])
+    def linked(cell: dict[str, Any]) -> float:
+        return float(cell["linkage"][0])
 
     def few(grid: dict[tuple[int, float], dict[str, Any]]) -> float:
         return max(linked(cell) for (number, _), cell in grid.items() if number <= 10)
@@ -166,15 +166,15 @@ def _cell(table: Table, classes: int, trade_off: float) -> dict[str, Any]:
 
 def _drawn_cell(table: Table, classes: int, trade_off: float) -> dict[str, Any]:
     """The medians over some runs of the paper's solver."""
-    found = []
+    runs = []
     for run in range(2 if table.quick else RUNS):
         rng = np.random.default_rng([table.seed, run, classes, TRADE_OFFS.index(trade_off)])
         best = best_of(table.records, classes=classes, trade_off=trade_off, draws=table.source.draws, rng=rng)
-        found.append(best.figures(table.records))
+        runs.append(best.figures(table.records))
     return {
-        "loss": float(np.median([one["loss"] for one in found])),
-        "linkage": np.median([one["linkage"] for one in found], axis=0).tolist(),
-        "homogeneity": float(np.median([one["homogeneity"] for one in found])),
+        "loss": float(np.median([each["loss"] for each in runs])),
+        "linkage": np.median([each["linkage"] for each in runs], axis=0).tolist(),
+        "homogeneity": float(np.median([each["homogeneity"] for each in runs])),
     }
 
 

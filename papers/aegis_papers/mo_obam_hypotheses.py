@@ -137,7 +137,7 @@ def _h2(
 
 
 def _added(spreads: list[Between]) -> Between:
-    return Between(low=sum(one.low or 0.0 for one in spreads), high=sum(one.high or 0.0 for one in spreads))
+    return Between(low=sum(spread.low or 0.0 for spread in spreads), high=sum(spread.high or 0.0 for spread in spreads))
 
 
 def _h3(printed: Mapping[str, Printed], scores: Mapping[str, Scores]) -> list[Claim]:
@@ -191,8 +191,8 @@ def _fallen(scores: Scores, models: list[str]) -> str:
     """Which models the cells are of, and how far the mean of two sets of splits lies apart by chance."""
     if not models:
         return "By the recipe none falls so far."
-    told = [
+    statements = [
         f"{model} {models.count(model)} (chance moves its mean by up to {scores.tolerance(ORIGINAL, 0, model):.3f})"
         for model in dict.fromkeys(models)
     ]
-    return f"By the recipe these are of {', '.join(told)}."
+    return f"By the recipe these are of {', '.join(statements)}."

@@ -35,8 +35,8 @@ def importances(tables: dict[str, Table], scores: dict[str, Scores]) -> Section:
 
 
 def _total(of: Scores, method: str, k: int) -> float | None:
-    told = of.importance.get(key(method, k))
-    return None if told is None else sum(told.values())
+    shares = of.importance.get(key(method, k))
+    return None if shares is None else sum(shares.values())
 
 
 def _judge(holds: bool) -> Verdict:
@@ -115,6 +115,7 @@ def _figure(table: Table, of: Scores) -> TableFigure:
         title=f"Importance of the quasi-identifiers on {table.source.name}",
         columns=("table", *table.source.quasi),
         rows=tuple(
-            (name, *(round(told[column], 4) for column in table.source.quasi)) for name, told in of.importance.items()
+            (name, *(round(shares[column], 4) for column in table.source.quasi))
+            for name, shares in of.importance.items()
         ),
     )

@@ -43,23 +43,23 @@ def sizes(scores: Scores) -> str:
     )
 
 
-def table_7(table: Table, scores: Scores, found: dict[str, Any]) -> Section:
+def table_7(table: Table, scores: Scores, trained: dict[str, Any]) -> Section:
     """Table VIIa or b: every printed F1, the change that anonymizing makes, and which models it makes worse."""
     printed = table.source.printed
     assert printed is not None
     source = printed.f1_table
-    claims = f1_claims(table, "original", source, printed.f1_baseline, scores, found, ORIGINAL, table.ks[0])
+    claims = f1_claims(table, "original", source, printed.f1_baseline, scores, trained, ORIGINAL, table.ks[0])
     settings = (
         ("many", f"{table.source.classes} classes, λ = 0.0001", printed.f1_many, printed.worse_many),
         ("four", "4 classes, λ = 1", printed.f1_four, printed.worse_four),
     )
     for method, words, theirs, _ in settings:
         for k in table.ks:
-            claims += f1_claims(table, f"MO-OBAM, {words}, k = {k}", source, theirs[k], scores, found, method, k)
+            claims += f1_claims(table, f"MO-OBAM, {words}, k = {k}", source, theirs[k], scores, trained, method, k)
     for method, words, theirs, _ in settings:
-        claims += _changes(table, scores, found, printed, method, words, theirs)
+        claims += _changes(table, scores, trained, printed, method, words, theirs)
     for method, words, _, worse in settings:
-        claims += [_worse(table, scores, found, method, words, model, worse) for model in MODELS]
+        claims += [_worse(table, scores, trained, method, words, model, worse) for model in MODELS]
     return Section(
         title=f"{source}: models on {table.source.name}",
         text=(
@@ -69,7 +69,7 @@ def table_7(table: Table, scores: Scores, found: dict[str, Any]) -> Section:
             f"splits that share rows for independent. {_partitions(table)}"
         ),
         claims=tuple(claims),
-        figures=(_picture(table, scores, printed), _f1(table, scores, found, printed)),
+        figures=(_picture(table, scores, printed), _f1(table, scores, trained, printed)),
     )
 
 
@@ -79,18 +79,21 @@ def _partitions(table: Table) -> str:
     return "The paper prints one partition for all k, and so has the recipe: the four rows are one table."
 
 
-def table_7c(table: Table, found: dict[str, Any]) -> Section:
+def table_7c(table: Table, trained: dict[str, Any]) -> Section:
     """Table VIIc on the stand-in: which models suffer with few and with many classes."""
     claims = []
-    for method, said in (("four", "DT, NN, RF with some numbers of classes"), ("many", "none with the most classes")):
+    for method, statement in (
+        ("four", "DT, NN, RF with some numbers of classes"),
+        ("many", "none with the most classes"),
+    ):
         for k in table.ks:
             claims.append(
                 Claim(
                     what=f"{table.words(method)}, k = {k}: models made worse",
                     source="Table VIIc, text",
-                    printed=said,
+                    printed=statement,
                     as_printed=None,
-                    ours=", ".join(made_worse(found, k, method)) or "none",
+                    ours=", ".join(made_worse(trained, k, method)) or "none",
                     verdict=Verdict.NOT_COMPARABLE,
                     why=OTHER_DATA,
                 )
@@ -98,19 +101,19 @@ def table_7c(table: Table, found: dict[str, Any]) -> Section:
     return Section(
         title=f"Table VIIc: models on {table.source.name}",
         text=(
-            f"{ours_sizes(found)}, at every k; labels balanced by weights where the paper matches by propensity. The "
+            f"{ours_sizes(trained)}, at every k; labels balanced by weights where the paper matches by propensity. The "
             "paper's most classes are 3,240, more than the stand-in has different records; ours are "
             f"{table.source.classes}. Of its scores only the text is at hand."
         ),
         claims=tuple(claims),
-        figures=(_differences(table, found),),
+        figures=(_differences(table, trained),),
     )
 
 
-def ours_sizes(found: dict[str, Any]) -> str:
+def ours_sizes(trained: dict[str, Any]) -> str:
     """How much the product's models were trained on."""
-    rows, tested = found["training_rows"], found["test_rows"]
-    return f"Ours: {found['splits']} splits, {rows:,} records to train on and {tested:,} to test on"
+    rows, tested = trained["training_rows"], trained["test_rows"]
+    return f"Ours: {trained['splits']} splits, {rows:,} records to train on and {tested:,} to test on"
 
 
 def f1_claims(
@@ -119,7 +122,7 @@ def f1_claims(
     source: str,
     printed: Row,
     scores: Scores,
-    found: dict[str, Any],
+    trained: dict[str, Any],
     method: str,
     k: int,
 ) -> list[Claim]:
@@ -128,7 +131,7 @@ def f1_claims(
     for place, name in enumerate(MODELS):
         mean = scores.mean(method, k, name)
         theirs = printed[place]
-        ours, splits = _ours(found, k, method, name)
+        ours, splits = _ours(trained, k, method, name)
         test = None if ours is None else scores.above(method, k, name, splits)
         claim = judged(
             what=f"{who}: mean F1 of {name}",
@@ -143,10 +146,10 @@ def f1_claims(
     return claims
 
 
-def _ours(found: dict[str, Any], k: int, method: str, model: str) -> tuple[float | None, list[float]]:
+def _ours(trained: dict[str, Any], k: int, method: str, model: str) -> tuple[float | None, list[float]]:
     """The product's mean and its splits."""
-    told = of(found, k)["f1_by_split"].get(OURS_ORIGINAL if method == ORIGINAL else method, {})
-    splits = told.get(MODELS[model])
+    by_model = of(trained, k)["f1_by_split"].get(OURS_ORIGINAL if method == ORIGINAL else method, {})
+    splits = by_model.get(MODELS[model])
     return (None, []) if splits is None else (sum(splits) / len(splits), splits)
 
 
@@ -169,16 +172,16 @@ def _reasoned(table: Table, claim: Claim, scores: Scores, method: str, k: int, m
     return claim
 
 
-def made_worse(found: dict[str, Any], k: int, method: str) -> list[str]:
+def made_worse(trained: dict[str, Any], k: int, method: str) -> list[str]:
     """The models of the product that lose F1 against the original by the paper's test."""
-    told = of(found, k)["against_original"]
-    return sorted(SHOWN[entry["model"]] for entry in told if entry["table"] == method and entry["worse"])
+    differences = of(trained, k)["against_original"]
+    return sorted(SHOWN[entry["model"]] for entry in differences if entry["table"] == method and entry["worse"])
 
 
 def _changes(
     table: Table,
     scores: Scores,
-    found: dict[str, Any],
+    trained: dict[str, Any],
     printed: Printed,
     method: str,
     words: str,
@@ -195,11 +198,11 @@ def _changes(
             repeated = sum(mean for mean in means if mean is not None) / len(means) - base
         # the means over k of four tables and one original, each with its own splits in the paper
         tolerance = scores.tolerance(ORIGINAL, 0, model) * math.sqrt(1 + 1 / len(table.ks))
-        mine = [_ours(found, k, method, model)[0] for k in table.ks]
-        start = _ours(found, table.ks[0], ORIGINAL, model)[0]
+        mine = [_ours(trained, k, method, model)[0] for k in table.ks]
+        start = _ours(trained, table.ks[0], ORIGINAL, model)[0]
         ours = None
-        if start is not None and all(one is not None for one in mine):
-            ours = sum(one for one in mine if one is not None) / len(mine) - start
+        if start is not None and all(score is not None for score in mine):
+            ours = sum(score for score in mine if score is not None) / len(mine) - start
         claims.append(
             judged(
                 what=f"MO-OBAM, {words}: change of the F1 of {model}, mean over k",
@@ -225,7 +228,7 @@ def _why_change(repeated: float | None, paper: float, tolerance: float) -> str:
 def _worse(
     table: Table,
     scores: Scores,
-    found: dict[str, Any],
+    trained: dict[str, Any],
     method: str,
     words: str,
     model: str,
@@ -233,7 +236,7 @@ def _worse(
 ) -> Claim:
     """At how many k the paper's test finds a model worse than on the original."""
     stands = [scores.standing((method, k), (ORIGINAL, 0), model) for k in table.ks]
-    known = all(one is not None for one in stands)
+    is_complete = all(standing is not None for standing in stands)
     named = len(worse.get(model, ()))
     p_values = [scores.p((method, k), (ORIGINAL, 0), model) for k in table.ks]
     shown = ", ".join("–" if p is None else f"{p:.2g}" for p in p_values)
@@ -243,9 +246,9 @@ def _worse(
         what=f"MO-OBAM, {words}: values of k at which {model} is worse than on the original",
         source=f"{table.source.printed.f1_table if table.source.printed else ''}, text",
         printed=Between(low=1, high=named) if loose else named,
-        as_printed=float(sum(one == BEHIND for one in stands)) if known else None,
+        as_printed=float(sum(standing == BEHIND for standing in stands)) if is_complete else None,
         tolerance=1.0 if table.source.own_draws_per_k else 0.0,
-        ours=sum(model in made_worse(found, k, method) for k in table.ks),
+        ours=sum(model in made_worse(trained, k, method) for k in table.ks),
         unit=f"of {len(table.ks)}",
         why=f"p by the recipe: {shown}."
         + (" One of four at p < 0.05 may be chance on either side." if table.source.own_draws_per_k else ""),
@@ -276,17 +279,17 @@ def _picture(table: Table, scores: Scores, printed: Printed) -> RangeFigure:
     )
 
 
-def _f1(table: Table, scores: Scores, found: dict[str, Any], printed: Printed) -> TableFigure:
+def _f1(table: Table, scores: Scores, trained: dict[str, Any], printed: Printed) -> TableFigure:
     """Printed, as printed and ours, row under row."""
     theirs = {"many": printed.f1_many, "four": printed.f1_four}
     rows: list[tuple[Any, ...]] = []
 
     def add(words: str, k: int | str, paper: Row, method: str, place: int) -> None:
         means = [scores.mean(method, place, model) for model in MODELS]
-        ours = [_ours(found, place, method, model)[0] for model in MODELS]
+        ours = [_ours(trained, place, method, model)[0] for model in MODELS]
         rows.append((words, k, "printed", *paper))
         rows.append((words, k, "as printed", *(None if mean is None else round(mean, 4) for mean in means)))
-        rows.append((words, k, "ours", *(None if one is None else round(one, 4) for one in ours)))
+        rows.append((words, k, "ours", *(None if score is None else round(score, 4) for score in ours)))
 
     add("original", "", printed.f1_baseline, ORIGINAL, table.ks[0])
     for method, words in (("many", f"{table.source.classes} classes"), ("four", "4 classes")):
@@ -295,7 +298,7 @@ def _f1(table: Table, scores: Scores, found: dict[str, Any], printed: Printed) -
     return TableFigure(title=f"Mean F1 on {table.source.name}", columns=("table", "k", "", *MODELS), rows=tuple(rows))
 
 
-def _differences(table: Table, found: dict[str, Any]) -> RangeFigure:
+def _differences(table: Table, trained: dict[str, Any]) -> RangeFigure:
     words = {"many": f"{table.source.classes} classes", "four": "4 classes"}
     return RangeFigure(
         title=f"MO-OBAM against the original on {table.source.name}",
@@ -310,7 +313,7 @@ def _differences(table: Table, found: dict[str, Any]) -> RangeFigure:
                 marked=entry["worse_corrected"],
             )
             for k in (table.ks[0], table.ks[-1])
-            for entry in of(found, k)["against_original"]
+            for entry in of(trained, k)["against_original"]
             if entry["table"] in words
         ),
         caption="The smallest and the largest k: the mean over splits with its 95 % interval, splits as pairs. Marked: "

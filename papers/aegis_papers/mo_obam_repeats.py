@@ -67,13 +67,13 @@ class Repeats:
 def mdav_orders(setting: Setting, table: Table, k: int) -> Repeats:
     """MDAV as the paper ran it, the records in random orders; the first order is the file's."""
     runs = 3 if table.quick else RUNS
-    found = setting.part(f"{table.source.name} mdav orders {k}", partial(_orders, table, k, runs), runs=runs)
-    return Repeats(runs=tuple(found))
+    runs_figures = setting.part(f"{table.source.name} mdav orders {k}", partial(_orders, table, k, runs), runs=runs)
+    return Repeats(runs=tuple(runs_figures))
 
 
 def _orders(table: Table, k: int, runs: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng([table.seed, k])
-    found = [figures(table.mdav(k))]
+    by_order = [figures(table.mdav(k))]
     for _ in range(runs - 1):
         order = rng.permutation(len(table.records))
         shuffled = replace(
@@ -82,21 +82,21 @@ def _orders(table: Table, k: int, runs: int) -> list[dict[str, Any]]:
             categorical=table.records.categorical[order],
             sensitive=table.records.sensitive[order],
         )
-        found.append(figures(MDAV(k=k, metric="z-scored labels", centroid="rounded").fit(shuffled)))
-    return found
+        by_order.append(figures(MDAV(k=k, metric="z-scored labels", centroid="rounded").fit(shuffled)))
+    return by_order
 
 
 def drawn_runs(setting: Setting, table: Table, method: str) -> Repeats:
     """The paper's own solver, ``many`` or ``four`` classes, started again and again; k has no part in it."""
     runs = 3 if table.quick else RUNS
     source = table.source
-    found = setting.part(
+    by_seed = setting.part(
         f"{source.name} drawn {method}",
         partial(_drawn, table, method, runs),
         runs=runs,
         draws=[source.draws, source.four_draws],
     )
-    return Repeats(runs=tuple(found))
+    return Repeats(runs=tuple(by_seed))
 
 
 def _drawn(table: Table, method: str, runs: int) -> list[dict[str, Any]]:

@@ -16,16 +16,18 @@ from aegis_papers.reproduction import Claim, Section, TableFigure, Verdict
 _TEST = "p < 0.05 by Mann–Whitney U, uncorrected as in the paper; the same splits for every table"
 
 
-def table_8a(table: Table, scores: Scores, found: dict[str, Any]) -> Section:
+def table_8a(table: Table, scores: Scores, trained: dict[str, Any]) -> Section:
     """Table VIIIa: the scores after k-anonymity as printed, those after Zheng et al., and what the text says of LR."""
     printed = table.source.printed
     assert printed is not None
     claims: list[Claim] = []
     for k in table.ks:
-        claims += f1_claims(table, f"k-anonymity, k = {k}", "Table VIIIa", printed.f1_mdav[k], scores, found, "mdav", k)
+        claims += f1_claims(
+            table, f"k-anonymity, k = {k}", "Table VIIIa", printed.f1_mdav[k], scores, trained, "mdav", k
+        )
     for k in table.ks:
         claims += [
-            _not_zheng(f"Zheng et al., k = {k}, l = 2: mean F1 of {model}", "Table VIIIa", score, found, k, model)
+            _not_zheng(f"Zheng et al., k = {k}, l = 2: mean F1 of {model}", "Table VIIIa", score, trained, k, model)
             for model, score in zip(MODELS, printed.f1_zheng[k], strict=True)
         ]
     for k in (10, 15):
@@ -70,17 +72,27 @@ def table_9(table: Table, scores: Scores, *, part: str) -> Section:
     claims = []
     for model in MODELS:
         stood = [scores.standing(("mdav", k), (method, k), model) for k in table.ks]
-        said = AHEAD if model in ("DT", "LR", "RF") else LEVEL_WITH
-        known = [one for one in stood if one is not None]
-        mostly = next((one for one in (AHEAD, BEHIND) if known.count(one) > len(known) / 2), LEVEL_WITH)
+        printed = AHEAD if model in ("DT", "LR", "RF") else LEVEL_WITH
+        standings = [standing for standing in stood if standing is not None]
+        mostly = next(
+            (standing for standing in (AHEAD, BEHIND) if standings.count(standing) > len(standings) / 2), LEVEL_WITH
+        )
         claims.append(
             Claim(
                 what=f"{model}: where k-anonymity stands beside MO-OBAM in most of {len(stood)} cells",
                 source="Table IX, text",
-                printed=said,
-                as_printed=f"{mostly} ({known.count(AHEAD)} ahead, {known.count(BEHIND)} behind)" if known else None,
-                verdict=Verdict.NOT_COMPARABLE if not known else Verdict.SAME if mostly == said else Verdict.DIFFERENT,
-                why=_tested(table, scores, method, model) if known else "Not trained by the recipe after k-anonymity.",
+                printed=printed,
+                as_printed=f"{mostly} ({standings.count(AHEAD)} ahead, {standings.count(BEHIND)} behind)"
+                if standings
+                else None,
+                verdict=Verdict.NOT_COMPARABLE
+                if not standings
+                else Verdict.SAME
+                if mostly == printed
+                else Verdict.DIFFERENT,
+                why=_tested(table, scores, method, model)
+                if standings
+                else "Not trained by the recipe after k-anonymity.",
             )
         )
     if part == "b":
@@ -109,29 +121,29 @@ def _tested(table: Table, scores: Scores, method: str, model: str) -> str:
     )
 
 
-def table_10(table: Table, found: dict[str, Any]) -> Section:
+def table_10(table: Table, trained: dict[str, Any]) -> Section:
     """Table X on the stand-in: how many cells are apart, and on which side MO-OBAM is."""
-    stood = [_ours_standing(found, k, "k-member", "many", model) for k in table.ks for model in MODELS]
-    known = [one for one in stood if one is not None]
+    stood = [_ours_standing(trained, k, "k-member", "many", model) for k in table.ks for model in MODELS]
+    standings = [standing for standing in stood if standing is not None]
     why = (
         f"{OTHER_DATA} The label is the sensitive attribute here, so k-member, which forms classes with its help, "
         "betrays it to models (see the guide)."
     )
     counts = (
-        ("cells that the test tells apart", "8", len(known) - known.count(LEVEL_WITH)),
-        ("cells with MO-OBAM behind", "3", known.count(AHEAD)),
-        ("cells with MO-OBAM ahead", "5", known.count(BEHIND)),
+        ("cells that the test tells apart", "8", len(standings) - standings.count(LEVEL_WITH)),
+        ("cells with MO-OBAM behind", "3", standings.count(AHEAD)),
+        ("cells with MO-OBAM ahead", "5", standings.count(BEHIND)),
     )
     return Section(
         title=f"Table X: {table.source.name}, models after each anonymizer",
-        text=f"{ours_sizes(found)}. {table.words('many')} beside {table.words('k-member')}: {_TEST}.",
+        text=f"{ours_sizes(trained)}. {table.words('many')} beside {table.words('k-member')}: {_TEST}.",
         claims=tuple(
             Claim(
                 what=what,
                 source="Table X, text",
                 printed=paper,
                 as_printed=None,
-                ours=f"{ours} of {len(known)}",
+                ours=f"{ours} of {len(standings)}",
                 verdict=Verdict.NOT_COMPARABLE,
                 why=why,
             )
@@ -140,9 +152,9 @@ def table_10(table: Table, found: dict[str, Any]) -> Section:
     )
 
 
-def _ours_standing(found: dict[str, Any], k: int, rival: str, method: str, model: str) -> str | None:
+def _ours_standing(trained: dict[str, Any], k: int, rival: str, method: str, model: str) -> str | None:
     """Where a rival stands beside MO-OBAM among the product's tables; None for a model that was not trained."""
-    for entry in of(found, k)["between"]:
+    for entry in of(trained, k)["between"]:
         if {entry["first"], entry["second"]} == {rival, method} and entry["model"] == MODELS[model]:
             if entry["p"] >= 0.05:
                 return LEVEL_WITH
@@ -150,7 +162,9 @@ def _ours_standing(found: dict[str, Any], k: int, rival: str, method: str, model
     return None
 
 
-def _stood(table: Table, scores: Scores, k: int, method: str, model: str, said: str, *, source: str) -> list[Claim]:
+def _stood(
+    table: Table, scores: Scores, k: int, method: str, model: str, statement: str, *, source: str
+) -> list[Claim]:
     """One cell of k-anonymity that the text names; none where k is not among those of the run."""
     if k not in table.ks:
         return []
@@ -162,32 +176,36 @@ def _stood(table: Table, scores: Scores, k: int, method: str, model: str, said: 
         Claim(
             what=f"k = {k}: k-anonymity beside MO-OBAM ({method} classes), {model}",
             source=source,
-            printed=said,
+            printed=statement,
             as_printed=None if stood is None else f"{stood}{gap}",
-            verdict=Verdict.NOT_COMPARABLE if stood is None else Verdict.SAME if stood == said else Verdict.DIFFERENT,
-            why="" if p is None or stood == said else f"p = {p:.2g} by the recipe.",
+            verdict=Verdict.NOT_COMPARABLE
+            if stood is None
+            else Verdict.SAME
+            if stood == statement
+            else Verdict.DIFFERENT,
+            why="" if p is None or stood == statement else f"p = {p:.2g} by the recipe.",
         )
     ]
 
 
-def _not_zheng(what: str, source: str, score: float, found: dict[str, Any], k: int, model: str) -> Claim:
-    told = of(found, k)["f1"].get("k-member", {}).get(MODELS[model])
+def _not_zheng(what: str, source: str, score: float, trained: dict[str, Any], k: int, model: str) -> Claim:
+    f1 = of(trained, k)["f1"].get("k-member", {}).get(MODELS[model])
     return Claim(
         what=f"{what} (ours: our own k-member)",
         source=source,
         printed=score,
         as_printed=None,
-        ours=None if told is None else round(told, 4),
+        ours=None if f1 is None else round(f1, 4),
         verdict=Verdict.NOT_COMPARABLE,
         why=NOT_ZHENG,
     )
 
 
-def _text_of_zheng(table: Table, k: int, method: str, model: str, said: str, *, source: str) -> Claim:
+def _text_of_zheng(table: Table, k: int, method: str, model: str, statement: str, *, source: str) -> Claim:
     return Claim(
         what=f"k = {k}: Zheng et al. beside MO-OBAM ({method} classes), {model}",
         source=source,
-        printed=said,
+        printed=statement,
         as_printed=None,
         verdict=Verdict.NOT_COMPARABLE,
         why=NOT_ZHENG,

@@ -35,8 +35,8 @@ class Scores:
     def of(self, method: str, k: int, model: str) -> Floats | None:
         """Every split's score; None where the recipe was not run."""
         place = self.first_k if self.one_partition and method in ("many", "four") else k
-        found = self.by.get(key(method, place), {}).get(model)
-        return found if found is not None and len(found) > 1 else None
+        score = self.by.get(key(method, place), {}).get(model)
+        return score if score is not None and len(score) > 1 else None
 
     def mean(self, method: str, k: int, model: str) -> float | None:
         values = self.of(method, k, model)
@@ -51,8 +51,8 @@ class Scores:
 
     def p(self, first: tuple[str, int], second: tuple[str, int], model: str) -> float | None:
         """The paper's test of two tables, two-sided."""
-        one, other = self.of(*first, model), self.of(*second, model)
-        return None if one is None or other is None else float(mannwhitneyu(one, other).pvalue)
+        score, other = self.of(*first, model), self.of(*second, model)
+        return None if score is None or other is None else float(mannwhitneyu(score, other).pvalue)
 
     def standing(self, first: tuple[str, int], second: tuple[str, int], model: str) -> str | None:
         """Where the first table stands beside the second by the paper's test."""
@@ -61,10 +61,10 @@ class Scores:
             return None
         if p >= LEVEL:
             return LEVEL_WITH
-        one, other = self.mean(*first, model), self.mean(*second, model)
-        assert one is not None
+        score, other = self.mean(*first, model), self.mean(*second, model)
+        assert score is not None
         assert other is not None
-        return AHEAD if one > other else BEHIND
+        return AHEAD if score > other else BEHIND
 
     def splits(self, model: str) -> int:
         """How many splits the original was trained with."""
@@ -90,8 +90,8 @@ def recipe_scores(setting: Setting, table: Table) -> Scores:
         (group, chosen, splits)
         for group, (splits, rival_splits) in table.source.recipe_splits.items()
         for chosen, splits in (
-            (tuple(one for one in wanted(table) if one[0] != "mdav"), splits),
-            (tuple(one for one in wanted(table) if one[0] == "mdav"), rival_splits),
+            (tuple(combination for combination in wanted(table) if combination[0] != "mdav"), splits),
+            (tuple(combination for combination in wanted(table) if combination[0] == "mdav"), rival_splits),
         )
     ]
     total = sum(splits for _, _, splits in plan)
@@ -103,9 +103,9 @@ def recipe_scores(setting: Setting, table: Table) -> Scores:
             setting.progress(done, total, f"{table.source.name}: the paper's recipe, {group} models, split {split + 1}")
             for name, scores in train(setting, table, tables, split, group, chosen=chosen).items():
                 kept = dict[str, Any](scores)
-                told = kept.pop("importance", None)
-                if told is not None:
-                    importance.setdefault(name, []).append(told)
+                importance_rows = kept.pop("importance", None)
+                if importance_rows is not None:
+                    importance.setdefault(name, []).append(importance_rows)
                 for model, score in kept.items():
                     by.setdefault(name, {}).setdefault(model, []).append(score)
             done += 1
@@ -114,8 +114,8 @@ def recipe_scores(setting: Setting, table: Table) -> Scores:
         name=table.source.name,
         by={name: {model: np.array(values) for model, values in of.items()} for name, of in by.items()},
         importance={
-            name: {column: float(np.mean([one[column] for one in told])) for column in quasi}
-            for name, told in importance.items()
+            name: {column: float(np.mean([combination[column] for combination in importance_rows])) for column in quasi}
+            for name, importance_rows in importance.items()
         },
         one_partition=not table.source.own_draws_per_k,
         first_k=table.ks[0],

@@ -80,7 +80,7 @@ def decreases(
     """The shares of people that the text says are no longer at risk: those of Adult at 0.05, where anybody is left."""
     at_first = original["linkage"][0]
     claims = []
-    for method, words, said in (
+    for method, words, statement in (
         ("mdav", "k-anonymity", Between(low=0.08, high=0.35)),
         ("many", "MO-OBAM", Between(low=0.96, high=0.98)),
     ):
@@ -92,7 +92,7 @@ def decreases(
                 judged(
                     what=f"{words}, k = {k}: decrease of the people at linkage risk at 0.05",
                     source="Section VI-A2, overall",
-                    printed=said,
+                    printed=statement,
                     as_printed=round(1 - left / at_first, 4),
                     tolerance=0.005,
                     ours=round(1 - rows[method][str(k)]["linkage"][0] / at_first, 4) if method == "many" else None,

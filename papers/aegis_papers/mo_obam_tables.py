@@ -25,24 +25,24 @@ _ORDERS = "None of {runs} orders of the records gives the printed value."
 def rows_of(setting: Setting, table: Table) -> dict[str, dict[str, Any]]:
     """The figures of every partition that the product makes, by method and k; keys are texts as in JSON."""
     name, source = table.source.name, table.source
-    found: dict[str, dict[str, Any]] = {method: {} for method in table.methods}
+    by_method: dict[str, dict[str, Any]] = {method: {} for method in table.methods}
     for k in table.ks:
         for method in table.methods:
             setting.progress(0, None, f"{name}: {method}, k = {k}")
-            found[method][str(k)] = setting.part(
+            by_method[method][str(k)] = setting.part(
                 f"{name} {method} {k}",
                 partial(_figures, table, method, k),
                 rounds=source.rounds,
                 free=source.free_rounds,
                 l=source.high_l,
             )
-    return found
+    return by_method
 
 
 def before(setting: Setting, table: Table) -> dict[str, Any]:
     """The table as it is: its classes and the people at risk."""
-    found: dict[str, Any] = setting.part(f"{table.source.name} before", partial(_before, table))
-    return found
+    before: dict[str, Any] = setting.part(f"{table.source.name} before", partial(_before, table))
+    return before
 
 
 def table_section(setting: Setting, table: Table, rows: dict[str, dict[str, Any]]) -> Section:

@@ -26,16 +26,16 @@ def scores(setting: Setting, table: Table) -> dict[str, Any]:
     source = table.source
     setting.progress(0, None, f"{source.name}: training models over {source.splits} splits")
     sizes = {"splits": source.splits, "rows": source.most_rows, "balance": source.balance, "rounds": source.rounds}
-    found: dict[str, Any] = setting.part(
+    trained: dict[str, Any] = setting.part(
         f"{source.name} models", partial(_train, table), **sizes, ks=table.ks, l=source.high_l
     )
-    return found
+    return trained
 
 
-def of(found: dict[str, Any], k: int) -> dict[str, Any]:
+def of(trained: dict[str, Any], k: int) -> dict[str, Any]:
     """The part of `scores` about one k."""
-    told: dict[str, Any] = found["by_k"][str(k)]
-    return told
+    of_k: dict[str, Any] = trained["by_k"][str(k)]
+    return of_k
 
 
 def _train(table: Table) -> dict[str, Any]:
@@ -49,14 +49,14 @@ def _train(table: Table) -> dict[str, Any]:
     _compare(table, list(published.values()), cache, jobs=1 if table.quick else available_cores())
     by_k = {}
     for k in table.ks:
-        one = [replace(published[method, k], name=method) for method in methods]
-        by_k[str(k)] = _told(compared := _compare(table, one, cache, jobs=1))
+        tables = [replace(published[method, k], name=method) for method in methods]
+        by_k[str(k)] = _told(compared := _compare(table, tables, cache, jobs=1))
     return {
         "by_k": by_k,
         "splits": compared.splits,
         "training_rows": compared.training_rows,
         "test_rows": compared.test_rows,
-        "tables": len({one.fingerprint(table.label) for one in published.values()}),
+        "tables": len({tables.fingerprint(table.label) for tables in published.values()}),
         "worker_cpu_seconds": _workers_seconds() - before,
     }
 
@@ -90,34 +90,39 @@ def _workers_seconds() -> float:
     return times.children_user + times.children_system
 
 
-def _told(found: Comparison) -> dict[str, Any]:
+def _told(comparison: Comparison) -> dict[str, Any]:
     return {
         "f1_by_split": {
-            t: {model: list(found.score(t, model).f1_by_split) for model in found.models} for t in found.tables
+            t: {model: list(comparison.score(t, model).f1_by_split) for model in comparison.models}
+            for t in comparison.tables
         },
-        "f1": {t: {model: found.score(t, model).f1 for model in found.models} for t in found.tables},
+        "f1": {t: {model: comparison.score(t, model).f1 for model in comparison.models} for t in comparison.tables},
         "against_original": [
             {
-                "table": one.first,
-                "model": one.model,
-                "difference": one.f1_difference,
-                "interval": list(one.interval),
-                "p": one.p_value,
-                "worse": one.p_value < 0.05 and one.f1_difference < 0,
-                "worse_corrected": one.significant and one.clear and one.f1_difference < 0,
+                "table": difference.first,
+                "model": difference.model,
+                "difference": difference.f1_difference,
+                "interval": list(difference.interval),
+                "p": difference.p_value,
+                "worse": difference.p_value < 0.05 and difference.f1_difference < 0,
+                "worse_corrected": difference.significant and difference.clear and difference.f1_difference < 0,
             }
-            for one in found.against_original
+            for difference in comparison.against_original
         ],
         "between": [
             {
-                "first": one.first,
-                "second": one.second,
-                "model": one.model,
-                "difference": one.f1_difference,
-                "p": one.p_value,
-                "corrected": one.significant and one.clear,
+                "first": difference.first,
+                "second": difference.second,
+                "model": difference.model,
+                "difference": difference.f1_difference,
+                "p": difference.p_value,
+                "corrected": difference.significant and difference.clear,
             }
-            for one in found.between
+            for difference in comparison.between
         ],
-        "importance": {one.column: dict(one.by_table) for one in found.importances if one.quasi_identifying},
+        "importance": {
+            difference.column: dict(difference.by_table)
+            for difference in comparison.importances
+            if difference.quasi_identifying
+        },
     }

@@ -28,8 +28,8 @@ def device_name() -> str:
     """Where networks are trained: the accelerator's name, or cpu."""
     import jax
 
-    found: str = jax.devices()[0].device_kind
-    return found
+    device: str = jax.devices()[0].device_kind
+    return device
 
 
 def network_accuracies(
@@ -41,29 +41,29 @@ def network_accuracies(
     """
     classes = int(label.max()) + 1
     commonest = float((label[testing] == np.bincount(label[training]).argmax()).mean())
-    found = [commonest] * len(features)
+    guesses = [commonest] * len(features)
     places = [place for place, matrix in enumerate(features) if matrix.shape[1]]
     if not places:
-        return found
+        return guesses
     widths = np.array([features[place].shape[1] for place in places])
     padded = np.zeros((len(places), len(label), int(widths.max())), dtype=np.float32)
     for row, place in enumerate(places):
         padded[row, :, : widths[row]] = features[place]
     right = _train(padded, widths, label, training, testing, classes=classes, epochs=epochs, seed=seed)
     for place, share in zip(places, right, strict=True):
-        found[place] = float(share)
-    return found
+        guesses[place] = float(share)
+    return guesses
 
 
 def _first_weights(widths: Ints, widest: int, classes: int, seed: int) -> list[tuple[Floats, Floats]]:
     """Glorot's uniform weights and biases, each network's by its own number of features; padding weighs nothing."""
     rng = np.random.default_rng(seed)
     layers = []
-    for given, taken in ((widest, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, classes)):
-        wide = np.asarray(widths if given == widest else np.full(len(widths), given), dtype=np.float64)
+    for inputs, taken in ((widest, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, classes)):
+        wide = np.asarray(widths if inputs == widest else np.full(len(widths), inputs), dtype=np.float64)
         bound = np.sqrt(6.0 / (wide + taken))[:, None, None]
-        weights = rng.uniform(-1.0, 1.0, (len(widths), given, taken)) * bound
-        weights *= np.arange(given)[None, :, None] < wide[:, None, None]
+        weights = rng.uniform(-1.0, 1.0, (len(widths), inputs, taken)) * bound
+        weights *= np.arange(inputs)[None, :, None] < wide[:, None, None]
         biases = rng.uniform(-1.0, 1.0, (len(widths), 1, taken)) * bound
         layers.append((weights.astype(np.float32), biases.astype(np.float32)))
     return layers
@@ -79,7 +79,7 @@ def _train(
     rows, networks = len(training), len(widths)
     batch = min(BATCH, rows)
     steps = -(-rows // batch)
-    known = jnp.asarray(padded[:, training])
+    training_features = jnp.asarray(padded[:, training])
     answers = jnp.asarray(label[training])
 
     def outputs(layers: Any, x: Any) -> Any:
@@ -100,7 +100,7 @@ def _train(
         places, counted = chosen
 
         def total(layers: Any) -> Any:
-            each = losses(layers, known[:, places], answers[places], counted)
+            each = losses(layers, training_features[:, places], answers[places], counted)
             return each.sum(), each
 
         (_, each), gradient = jax.value_and_grad(total, has_aux=True)(layers)
@@ -127,13 +127,13 @@ def _train(
     rng = np.random.default_rng([seed, 1])
     for _ in range(epochs):
         state, loss = epoch(state, jnp.asarray(rng.permutation(rows)))
-        found = np.asarray(loss, dtype=np.float64)
-        waited = np.where(found > best - TOLERANCE, waited + 1, 0)
-        best = np.minimum(best, found)
+        final_losses = np.asarray(loss, dtype=np.float64)
+        waited = np.where(final_losses > best - TOLERANCE, waited + 1, 0)
+        best = np.minimum(best, final_losses)
         going = np.where(waited > PATIENCE, 0.0, going).astype(np.float32)
         if not going.any():
             break
         state = (*state[:4], jnp.asarray(going))
-    said = np.asarray(jax.jit(outputs)(state[0], jnp.asarray(padded[:, testing]))).argmax(axis=2)
-    right: NDArray[np.float64] = (said == label[testing][None, :]).mean(axis=1)
+    predicted = np.asarray(jax.jit(outputs)(state[0], jnp.asarray(padded[:, testing]))).argmax(axis=2)
+    right: NDArray[np.float64] = (predicted == label[testing][None, :]).mean(axis=1)
     return right

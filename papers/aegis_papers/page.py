@@ -119,7 +119,7 @@ def _part(place: int, section: Section) -> Part:
         title=section.title,
         text=tuple(paragraph for paragraph in section.text.split("\n\n") if paragraph.strip()),
         claims=tuple(_row(claim) for claim in section.claims),
-        figures=tuple(_drawn(one) for one in section.figures),
+        figures=tuple(_drawn(figure) for figure in section.figures),
         counts=tuple((f"{count} {word}", tag) for count, word, tag in counted if count),
         command=section.command,
         time=f"{seconds(section.cpu_seconds)} of CPU" if section.cpu_seconds else "computed with the sections above",
@@ -150,18 +150,18 @@ def _text(value: Value) -> str:
     return f"{value:,}" if isinstance(value, int) else number(value)
 
 
-def _drawn(one: Figure) -> Drawn:
-    if isinstance(one, LineFigure):
-        return Drawn(title=one.title, caption=one.caption, picture=picture(_lines(one)))
-    if isinstance(one, RangeFigure):
-        return Drawn(title=one.title, caption=one.caption, picture=picture(_ranges(one)))
-    columns = [_column([row[i] for row in one.rows]) for i in range(len(one.columns))]
+def _drawn(figure: Figure) -> Drawn:
+    if isinstance(figure, LineFigure):
+        return Drawn(title=figure.title, caption=figure.caption, picture=picture(_lines(figure)))
+    if isinstance(figure, RangeFigure):
+        return Drawn(title=figure.title, caption=figure.caption, picture=picture(_ranges(figure)))
+    columns = [_column([row[i] for row in figure.rows]) for i in range(len(figure.columns))]
     right = [aligned for _, aligned in columns]
     return Drawn(
-        title=one.title,
-        caption=one.caption,
-        columns=tuple(zip(one.columns, right, strict=True)),
-        rows=tuple(tuple((texts[i], aligned) for texts, aligned in columns) for i in range(len(one.rows))),
+        title=figure.title,
+        caption=figure.caption,
+        columns=tuple(zip(figure.columns, right, strict=True)),
+        rows=tuple(tuple((texts[i], aligned) for texts, aligned in columns) for i in range(len(figure.rows))),
     )
 
 
@@ -181,21 +181,23 @@ def _fixed(value: float, decimals: int) -> str:
     return text.replace("-", "−", 1)
 
 
-def _lines(one: LineFigure) -> str:
+def _lines(figure: LineFigure) -> str:
     return curves(
-        [Curve(name=s.name, x=s.x, y=s.y, band=s.band, dots=len(s.x) <= 40) for s in one.series],
-        title=one.title,
-        x_axis=one.x_axis,
-        y_axis=one.y_axis,
-        log_x=one.log_x,
-        log_y=one.log_y,
+        [Curve(name=s.name, x=s.x, y=s.y, band=s.band, dots=len(s.x) <= 40) for s in figure.series],
+        title=figure.title,
+        x_axis=figure.x_axis,
+        y_axis=figure.y_axis,
+        log_x=figure.log_x,
+        log_y=figure.log_y,
         height=380,
     )
 
 
-def _ranges(one: RangeFigure) -> str:
+def _ranges(figure: RangeFigure) -> str:
     rows = [
         IntervalRow(label=row.label, value=row.value, low=row.low, high=row.high, note=row.note, marked=row.marked)
-        for row in one.rows
+        for row in figure.rows
     ]
-    return interval_plot(rows, title=one.title, axis=one.axis, note_heading=one.note_heading, guide=one.guide)
+    return interval_plot(
+        rows, title=figure.title, axis=figure.axis, note_heading=figure.note_heading, guide=figure.guide
+    )

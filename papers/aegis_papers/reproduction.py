@@ -156,8 +156,8 @@ def judged(
     if as_printed is None or not math.isfinite(as_printed):
         verdict, as_printed = Verdict.NOT_COMPARABLE, None
     else:
-        given = printed if isinstance(printed, Between) else Between(low=printed, high=printed)
-        near = given.distance(as_printed) <= tolerance * (1 + 1e-9)
+        bounds = printed if isinstance(printed, Between) else Between(low=printed, high=printed)
+        near = bounds.distance(as_printed) <= tolerance * (1 + 1e-9)
         inside = spread is not None and not isinstance(printed, Between) and spread.distance(printed) <= 0
         verdict = Verdict.SAME if near or inside else Verdict.DIFFERENT
     return Claim(
@@ -269,8 +269,8 @@ class Section:
             "command": self.command,
             "cpu_seconds": round(self.cpu_seconds, 1),
             "summary": self.summary,
-            "claims": [one.to_json() for one in self.claims],
-            "figures": [_figure(one) for one in self.figures],
+            "claims": [each.to_json() for each in self.claims],
+            "figures": [_figure(each) for each in self.figures],
         }
 
 
@@ -331,7 +331,7 @@ class Reproduction:
             "same_share": _plain(self.same_share),
             "better": self.better,
             "choices": dict(self.choices),
-            "sections": [one.to_json() for one in self.sections],
+            "sections": [section.to_json() for section in self.sections],
         }
 
 
@@ -341,9 +341,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     return value
 
 

@@ -48,7 +48,7 @@ class Option:
         maximum: the largest number that is accepted.
         above: a number that the value must exceed.
         repeat: on the command line the option is repeated for each value; otherwise values are separated by commas.
-        only_with: another option without which this one would not be used.
+        only_with: another option without which this one would not be used; of several, one is enough.
         writes: what is written to the path it names ("report"), said when it is done.
         variable: an environment variable that gives the value where the command line does not.
         secret: the value is not shown again.
@@ -63,7 +63,7 @@ class Option:
     maximum: float | None = None
     above: float | None = None
     repeat: bool = False
-    only_with: str | None = None
+    only_with: str | tuple[str, ...] = ()
     writes: str | None = None
     variable: str | None = None
     secret: bool = False
@@ -95,6 +95,12 @@ class Field:
         """Its name on the command line."""
         return self.name if isinstance(self.option, Argument) else _flag(self.name)
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The options of which one must be given for this one to be used; none where it always is."""
+        only_with = self.option.only_with
+        return (only_with,) if isinstance(only_with, str) else only_with
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
@@ -108,11 +114,12 @@ class Options:
                 object.__setattr__(self, field.name, value)
             _check_value(field, value)
         for field in fields_of(type(self)):
-            needed = field.option.only_with
-            if needed is not None and field.name in self.given() and not getattr(self, needed):
+            needed = field.needs
+            if needed and field.name in self.given() and not any(getattr(self, name) for name in needed):
+                flags = " or ".join(map(_flag, needed))
                 raise OptionError(
-                    f"{field.flag} says something about {_flag(needed)}, which is not given; "
-                    f"add {_flag(needed)} or leave {field.flag} out"
+                    f"{field.flag} says something about {flags}, which is not given; "
+                    f"add {flags} or leave {field.flag} out"
                 )
 
     def given(self) -> tuple[str, ...]:

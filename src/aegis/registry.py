@@ -27,8 +27,12 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     "; did you mean 'bucketize'?"
     >>> did_you_mean("xyz", ["bucketize", "suppress"])
     ''
+    >>> did_you_mean("lable", ["table", "label"])
+    "; did you mean 'label'?"
     """
-    near = difflib.get_close_matches(name, list(names), n=1)
+    near = difflib.get_close_matches(name, list(names), n=3)
+    # Letters that changed places are the likeliest slip of all; of equally near names the nearest comes first.
+    near.sort(key=lambda other: sorted(other) != sorted(name))
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -9,9 +9,16 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 from aegis.errors import InputError, MissingExtraError
+
+_NAME = "name in JSON"
+
+
+def called(name: str) -> dict[str, str]:
+    """The metadata of a dataclass's field that has another ``name`` in JSON."""
+    return {_NAME: name}
 
 
 class Result:
@@ -19,9 +26,11 @@ class Result:
 
     `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `table_rows` which of its
     parts make up a table, and in `headline` what it answers in one sentence; notebooks and data frames come from these.
+    Properties that are ``also_shown`` stand in the JSON beside its fields.
     """
 
     __slots__ = ()
+    also_shown: ClassVar[tuple[str, ...]] = ()
 
     @property
     def exit_status(self) -> int:
@@ -75,23 +84,31 @@ class Result:
             raise MissingExtraError(feature="a Polars data frame", extra="polars") from None
         return pl.DataFrame(self.table_rows(), infer_schema_length=None)
 
+    def __repr__(self) -> str:
+        # For results whose fields are too many to read; others have the one of their dataclass.
+        return f"{type(self).__name__}({self.headline})"
+
     def _repr_html_(self) -> str:
-        rows = self.table_rows()
-        if not rows:
-            return f"<p>{html.escape(self.headline)}</p>"
-        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in rows[0])
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row.values()) + "</tr>"
-            for row in rows
-        )
-        caption = f"<caption style='text-align:left'>{html.escape(self.headline)}</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return as_html(self.headline, self.table_rows())
+
+
+def as_html(headline: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a notebook shows them, below a sentence."""
+    if not rows:
+        return f"<p>{html.escape(headline)}</p>"
+    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row.values()) + "</tr>" for row in rows
+    )
+    caption = f"<caption style='text-align:left'>{html.escape(headline)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def plain(value: Any) -> Any:
     """Dataclasses, tuples, paths and enumerations as JSON has them."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
+        names = {name: name for name in getattr(value, "also_shown", ())} | _names_in_json(type(value))
+        return {shown: plain(getattr(value, name)) for name, shown in names.items()}
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, Enum):
@@ -126,9 +143,10 @@ def rebuilt(kind: Any, content: Any) -> Any:
         return {_key(key_kind, key): rebuilt(value_kind, value) for key, value in content.items()}
     if isinstance(kind, type):
         if dataclasses.is_dataclass(kind):
-            hints = _hints(kind)
-            names = [field.name for field in dataclasses.fields(kind) if field.init and field.name in content]
-            return kind(**{name: rebuilt(hints[name], content[name]) for name in names})
+            hints, names = _hints(kind), _names_in_json(kind)
+            return kind(
+                **{name: rebuilt(hints[name], content[shown]) for name, shown in names.items() if shown in content}
+            )
         if issubclass(kind, Enum | Path):
             return kind(content)
         if kind is float and content is not None:
@@ -139,6 +157,11 @@ def rebuilt(kind: Any, content: Any) -> Any:
 def _key(kind: Any, key: str) -> Any:
     """A key of a mapping: JSON has texts only."""
     return kind(key) if kind in (int, float) else key
+
+
+@cache
+def _names_in_json(kind: type[Any]) -> dict[str, str]:
+    return {field.name: field.metadata.get(_NAME, field.name) for field in dataclasses.fields(kind) if field.init}
 
 
 @cache

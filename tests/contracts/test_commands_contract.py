@@ -14,6 +14,8 @@ import typer
 
 import aegis
 from aegis.commands.command import COMMANDS, GROUPS, Command
+from aegis.commands.fields import WithLedger
+from aegis.errors import OptionError
 from aegis.main import app
 from aegis.operation import Argument, Field, Operation, fields_of
 
@@ -51,8 +53,25 @@ def test_every_option_says_what_it_means(name: str) -> None:
         text = field.option.help
         assert text[0].isupper() or text.split()[0] in ("ours,", "ours"), f"{field.flag}: {text}"
         assert text.rstrip("…").endswith((".", ";", ",", "'")) or text.endswith("…"), f"{field.flag}: {text}"
-        if field.option.only_with is not None:
-            assert field.option.only_with in {other.name for other in fields_of(made.options)}
+        assert set(field.needs) <= {other.name for other in fields_of(made.options)}
+
+
+@pytest.mark.parametrize("name", [name for name in DECLARED if name not in ("start", "run")])  # these always write
+def test_replacing_an_output_is_refused_where_none_is_named(name: str) -> None:
+    declared = {field.name: field for field in fields_of(DECLARED[name].options)}
+    if "overwrite" in declared:
+        outputs = set(declared["overwrite"].needs)
+        assert outputs or any(declared[output].required for output in ("out", "private_key") if output in declared)
+
+
+@pytest.mark.parametrize("name", [name for name, made in DECLARED.items() if issubclass(made.options, WithLedger)])
+def test_what_is_said_of_a_ledger_is_refused_where_none_is_asked(name: str) -> None:
+    options: Any = DECLARED[name].options
+    required = {field.name: 1.0 if field.kind is float else "x.csv" for field in fields_of(options) if field.required}
+    if "policy" in {field.name for field in fields_of(options)}:
+        required["policy"] = "policy.yaml"
+    with pytest.raises(OptionError, match=r"; leave out .*--recipient"):
+        options(**required, ledger="none", recipient="a hospital")
 
 
 def test_every_word_of_the_help_is_described() -> None:

@@ -13,7 +13,7 @@ import aegis
 
 SOURCES = Path(aegis.__file__).parent
 COMMAND = re.compile(r"\baegis [a-z]+ ")
-QUOTING = {"word", "data_words", "label_words", "count"}
+QUOTING = {"word", "data_words", "label_words", "role_words", "count"}
 NUMBERS = {"k", "classes", "seed", "trade_off", "diversity", "kind", "position"}
 """Attributes that hold a number or a word of our own."""
 

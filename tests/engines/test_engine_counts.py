@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from aegis.counts import collect
+from aegis.counts.addition import count_part
 from aegis.counts.answer import ask
 from aegis.counts.collect import Limits, count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.collect_part import count_part
 from aegis.counts.profile import profile
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset

@@ -27,6 +27,7 @@ from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, Mask
 from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.date_ranges import DateRanges
 from aegis.masking.masks.date_truncate import DateTruncate
 from aegis.masking.masks.digits import EraseDigits, StarDigits
 from aegis.masking.masks.generalize import Generalize
@@ -264,14 +265,18 @@ def test_text(engine: Any, rows: list[Any], characters: int) -> None:
 @given(
     rows=columns(st.dates(date(1800, 1, 1), date(2200, 1, 1))),
     times=columns(st.datetimes(datetime(1800, 1, 1), datetime(2200, 1, 1))),
+    edges=st.sets(st.dates(date(1800, 1, 1), date(2200, 1, 1)), min_size=1, max_size=9),
 )
-def test_dates_and_times(engine: Any, rows: list[Any], times: list[Any]) -> None:
+def test_dates_and_times(engine: Any, rows: list[Any], times: list[Any], edges: set[date]) -> None:
     if asked_enough(engine, "dates", 3):
         return
     masks: list[Mask] = [DateTruncate(unit=unit) for unit in ("year", "quarter", "month", "week", "day")]
     masks += [Identity(), Suppress(), Nullify(), Chain(links=(DateTruncate(unit="month"), DateTruncate(unit="year")))]
-    assert_faces_agree(engine, Kind.DATE, rows, masks)
-    assert_faces_agree(engine, Kind.TIMESTAMP, times, masks)
+    masks.append(DateRanges(edges=tuple(map(str, sorted(edges)))))
+    on_days = DateRanges(edges=tuple(map(str, sorted({v for v in rows if v is not None}))))  # each on an edge
+    assert_faces_agree(engine, Kind.DATE, rows, [*masks, on_days])
+    on_times = DateRanges(edges=tuple(map(str, sorted({v for v in times if v is not None}))))
+    assert_faces_agree(engine, Kind.TIMESTAMP, times, [*masks, on_times])
 
 
 def test_booleans(engine: Any) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -300,3 +302,50 @@ def test_boxes_say_that_they_were_judged_alone_and_the_next_command_lets_them_go
     done = aegis(*words, tmp_path / "released.csv", "--insensitive", "rest")
     assert done.status == 0, done.err
     assert "finished table" in aegis("ledger", "show", data).out
+
+
+def _own_clinic(clinic: Path, folder: Path) -> Path:
+    """A copy of the example that a test may change."""
+    return Path(shutil.copytree(clinic, folder / "clinic"))
+
+
+def _pasted(aegis: Aegis, err: str, out: Path) -> Any:
+    """The command that a `next:` line names, run."""
+    words = shlex.split(err.split("next: aegis ")[-1])
+    return aegis(*[str(out) if word == "RELEASE.csv" else word for word in words])
+
+
+def test_the_next_line_of_boxes_works_when_it_is_pasted(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    """The roles lie beside the source; what is released has the same columns, most of them as they are."""
+    folder = _own_clinic(clinic, tmp_path)
+    boxes, given = tmp_path / "boxes.csv", ("--method", "boxes", "--policy", folder / "policy.yaml")
+    made = aegis("anonymize", folder / "clinic.csv", *given, "--out", boxes)
+    assert made.status == 0, made.err
+    answer = _pasted(aegis, made.err, tmp_path / "out.csv")
+    assert answer.status == 0, answer.err
+    assert set(_rows(tmp_path / "out.csv")["patient"]) == {"*"}
+
+
+def test_roles_that_were_typed_stand_in_the_next_line(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+    folder = _own_clinic(clinic, tmp_path)
+    roles = (folder / "clinic.roles.yaml").rename(tmp_path / "mine.yaml")
+    boxes, given = tmp_path / "boxes.csv", ("--method", "boxes", "--policy", folder / "policy.yaml")
+    made = aegis("anonymize", folder / "clinic.csv", *given, "--roles", roles, "--out", boxes)
+    assert made.status == 0, made.err
+    answer = _pasted(aegis, made.err, tmp_path / "out.csv")
+    assert answer.status == 0, answer.err
+
+
+def test_what_identifies_in_the_source_is_not_proposed_as_insensitive(
+    aegis: Aegis, clinic: Path, tmp_path: Path
+) -> None:
+    """The finished table shows stars, which look like nothing; the source shows a number for every row."""
+    folder, boxes = _own_clinic(clinic, tmp_path), tmp_path / "boxes.csv"
+    given = ("--method", "boxes", "--policy", folder / "policy.yaml")
+    made = aegis("anonymize", folder / "clinic.csv", *given, "--out", boxes)
+    assert made.status == 0, made.err
+    (folder / "clinic.roles.yaml").unlink()
+    answer = _pasted(aegis, made.err, tmp_path / "out.csv")
+    assert answer.status == 2
+    assert "--insensitive" in answer.err
+    assert "patient" not in answer.err

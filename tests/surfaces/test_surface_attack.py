@@ -114,7 +114,8 @@ def test_a_certificate_carries_the_attacks_and_a_limit_stops_a_release(home: Pat
     assert (listed["prosecutor"]["singled_out"], listed["prosecutor"]["limit"]) == (0, 0)
     verified = aegis.verify(out, made.certificate_path)
     assert verified.verified
-    unsigned, free, page_beside, beside = verified.not_checked
+    unsigned, free, page_beside, *measured, beside = verified.not_checked
+    assert any("attacks" in line for line in measured)
     assert "signature" in unsigned
     assert "ward" in free
     assert "patient" not in free.split(":")[0], "its mask was checked"

@@ -175,3 +175,11 @@ def test_without_jax_the_install_line_is_printed(arguments: tuple[str, ...]) -> 
     assert answer.returncode == 2
     assert "pip install 'aegis-share[sanitize]'" in answer.stderr
     assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("law", [("gaussian", "--preset", "paper"), ("binary",)])
+def test_bits_are_refused_with_where_they_are_counted(aegis: Aegis, law: tuple[str, ...], tmp_path: Path) -> None:
+    answer = aegis("curve", *law, "--loss", "log", "--report", tmp_path / "c.html")
+    assert answer.status == 2
+    assert "--loss log is for columns of tables (aegis sanitize)" in answer.err
+    assert not list(tmp_path.iterdir())

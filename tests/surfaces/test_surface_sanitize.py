@@ -8,6 +8,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from aegis.candidates.sanitizers import posterior
-from aegis.library.sanitize import sanitize
+from aegis.library.sanitize import Sanitized, sanitize
 
 Aegis = Callable[..., Any]
 ROWS = 1600
@@ -258,10 +259,15 @@ def test_a_model_applies_to_new_rows(aegis: Aegis, people: Path, fitted: Path, t
 
 def test_fresh_noise_cannot_be_drawn_again_and_parquet_is_written(aegis: Aegis, people: Path, tmp_path: Path) -> None:
     common = ("sanitize", people, "--private", "weight", *PARTIES, "--distortion", "20", "--family", "noise", *QUICK)
+    refused = aegis(*common, "--out", tmp_path / "r.parquet")
+    assert refused.status == 1
+    assert "does not protect from adversary 1" in refused.err, "who knows the zip code knows the weight"
+    assert not list(tmp_path.glob("r*"))
     for name in ("a", "b"):
-        answer = aegis(*common, "--out", tmp_path / f"{name}.parquet")
+        answer = aegis(*common, "--despite-adversary", "--out", tmp_path / f"{name}.parquet")
         assert answer.status == 0, answer.err
         assert "pinned" in answer.out or "places within" in answer.out
+        assert "warning: weight: adversary 1 errs no more than the authorised party" in answer.err
     a, b = (pyarrow.parquet.read_table(tmp_path / f"{name}.parquet") for name in ("a", "b"))
     assert a["weight_released"] != b["weight_released"]
     assert a.drop_columns(["weight_released"]).equals(b.drop_columns(["weight_released"]))
@@ -516,7 +522,7 @@ def test_a_sanitized_table_is_ranked_judged_released_and_verified_like_any_other
     data.write_bytes((DATASETS / "german/german_credit_coded.csv").read_bytes())
     answer = aegis(
         "sanitize", data, "--private", "housing", "--authorized", "property_magnitude,age,residence_since",
-        "--adversary", "job,own_telephone,class", "--distortion", "0.2", *QUICK, "--keep-names", "--seed", "7",
+        "--adversary", "job,own_telephone,class", "--distortion", "0.2", *QUICK, "--keep-names", "--seed", "3",
         "--json", "--out", sanitized,
     )  # fmt: skip
     assert answer.status == 0, answer.err
@@ -576,9 +582,17 @@ def test_caps_are_proved_on_the_answer_the_page_and_the_certificate(aegis: Aegis
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "proved for the worst adversary" in page
     assert "CANARYyes" not in json.dumps(content)
+    assert (
+        any("hold only if the law is as estimated" in words for words in audited["proof"]["in_words"])
+        != (audited["proof"]["holds_for_set"])
+    )
+    low = aegis(*asked, "--distortion", "0.25", "--posterior", "0.3", "--out", tmp_path / "low.csv")
+    assert low.status == 2
+    assert re.search(r"without any release; the lowest cap on posteriors that can hold is 0\.\d+", low.err)
+    assert not list(tmp_path.glob("low*"))
     far = aegis(*asked, "--distortion", "0.05", "--local-dp", "0.5", "--out", tmp_path / "far.csv")
     assert far.status == 2
-    assert "each of these alone would do: a distortion of" in far.err
+    assert re.search("a distortion of [0-9.]+", far.err)
     assert not (tmp_path / "far.csv").exists()
 
 
@@ -653,8 +667,15 @@ def test_errors_on_a_category_may_be_counted_in_bits(aegis: Aegis, people: Path,
         assert set(adversary["by_attacker"]) == {"exact", "neighbours", "table"}
         assert adversary["loss"] > 0.4
         assert 0.15 < proved["proved_loss"] < proved["loss"], "of 533 rows"
-    assert column["proof"]["program_loss"] > 0.995 * column["proof"]["bound"], "the bound is reached"
+    assert column["proof"]["loss_under_law"] > 0.995 * column["proof"]["most_any_release_leaves"], (
+        "the bound is reached"
+    )
     assert "bits" in (tmp_path / "o.html").read_text(encoding="utf-8")
+    done = Sanitized.from_json(answer.json)
+    (audited,) = done.audits
+    assert audited.proof is not None
+    estimated = replace(audited, proof=replace(audited.proof, holds_for_set=False, posterior=0.995))
+    assert "hold only if the law is as estimated from" in replace(done, audits=(estimated,)).warnings[0]
     certificate = json.loads((tmp_path / "o.csv.certificate.json").read_text(encoding="utf-8"))
     assert certificate["loss"] == {"ill": "log"}
     back = aegis(
@@ -686,11 +707,9 @@ def test_a_number_is_released_jointly_by_its_range(aegis: Aegis, people: Path, t
     parties = ("--authorized", "income,job", "--adversary", "zip")
     asked = ("sanitize", data, "--private", "ill,dose", "--jointly", *parties, *QUICK, "--distortion", "0.1")
     files = ("--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz")
-    certain = aegis(*asked, "--seed", "1", *files)
-    assert certain.status == 1, "no tuple is certain, and whether somebody is ill is"
-    assert "determine 'ill' by itself for" in certain.err
-    assert not (tmp_path / "o.csv").exists()
-    answer = aegis(*asked, "--local-dp", "5", "--seed", "1", "--json", *files)
+    first = aegis(*asked, "--seed", "1", *files)
+    assert first.status == 0, f"the program keeps 'ill' in doubt, not only the tuples: {first.err}"
+    answer = aegis(*asked, "--local-dp", "5", "--seed", "1", "--json", "--overwrite", *files)
     assert answer.status == 0, answer.err
     (column,) = answer.json["columns"]
     assert column["column"] == "ill+dose"
@@ -746,3 +765,32 @@ def test_a_policy_judges_the_true_values(aegis: Aegis, tmp_path: Path) -> None:
     assert answer.status == 1
     assert "judged by the true values of ill" in answer.err
     assert not (tmp_path / "o.csv").exists()
+
+
+def test_missing_and_infinite_numbers_are_said_and_can_be_reconstructed(
+    aegis: Aegis, people: Path, tmp_path: Path
+) -> None:
+    lines = people.read_text(encoding="utf-8").splitlines()
+    place = lines[0].split(",").index("income")
+    for row, value in ((3, "inf"), (9, ""), (40, "-Infinity")):
+        cells = lines[row].split(",")
+        cells[place] = value
+        lines[row] = ",".join(cells)
+    data = tmp_path / "gaps.csv"
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = ("--out", tmp_path / "o.csv")
+    answer = aegis(
+        "sanitize", data, "--private", "ill", *PARTIES, *QUICK, "--distortion", "0.25", "--seed", "1", *files
+    )
+    assert answer.status == 0, answer.err
+    said = "income: 3 missing values stand at the median of the others (an infinite number counts as missing)"
+    assert said in answer.err
+    own = tmp_path / "o-authorized.csv"
+    made = aegis(
+        "reconstruct", tmp_path / "o.csv", "--with", own, "--model", own.with_suffix(".npz"), "--out",
+        tmp_path / "e.csv",
+    )  # fmt: skip
+    assert made.status == 0, made.err
+    assert said in made.err
+    wrong = np.mean(np.array(read(tmp_path / "e.csv")["ill_estimate"]) != np.array(read(people)["ill"]))
+    assert wrong <= 1.15 * 0.25

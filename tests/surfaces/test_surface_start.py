@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +16,7 @@ import pytest
 import yaml
 
 import aegis as library
+from aegis.commands.start import Start
 
 Aegis = Callable[..., Any]
 
@@ -296,3 +300,26 @@ def test_rows_that_left_under_another_ledger_are_refused_before_any_question(aeg
     assert answer.status == 2
     assert "something left before" in answer.err
     assert "2 of 6" not in answer.err
+
+
+def test_a_column_that_was_sanitized_is_hidden_by_an_option_that_start_has(aegis: Aegis, tmp_path: Path) -> None:
+    rng = random.Random(1)
+    lines = ["name,age,zip,illness,outcome"]
+    for i in range(300):
+        age, illness = rng.randrange(20, 60), rng.choice(["flu", "gout", "none"])
+        outcome = "bad" if (illness == "gout") != (i % 5 == 0) else "good"  # the authorised party's column tells
+        lines.append(f"person{i:04d},{age},021{rng.randrange(6)},{illness},{outcome}")
+    data = tmp_path / "people.csv"
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    what = ("--private", "illness", "--authorized", "outcome", "--adversary", "zip", "--distortion", "0.4")
+    sanitized = aegis("sanitize", data, *what, "--out", tmp_path / "sanitized.csv")
+    assert sanitized.status == 0, sanitized.err
+    given = ("-y", "--candidates", "masks", "--generate", "6", "--purpose", "partner")
+    refused = aegis("start", data, *given, "--sensitive", "illness")
+    assert refused.status != 0
+    advice = refused.err.splitlines()[-1]
+    assert "--identifying illness" in advice
+    options = {f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(Start)}
+    assert set(re.findall(r"--[a-z-]+", advice)) <= options
+    answer = aegis("start", data, *given, "--restart", "--identifying", "illness")
+    assert answer.status == 0, answer.err

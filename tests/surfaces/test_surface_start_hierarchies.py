@@ -97,7 +97,7 @@ def test_a_search_goes_by_the_hierarchy_that_was_changed(session: Session, monke
     position = draft.levels[0].position
     names = {f"label-{position}-{group.place}": [f"group {group.place}"] for group in draft.levels[0].groups}
     session.take("hierarchies", {"column": ["age"], "keep": [str(position)], **names})
-    searching: Any = import_module("aegis.library.search")
+    searching: Any = import_module("aegis.library.searched_kind")
     used: list[Hierarchy] = []
     original = searching.search_classes
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from aegis.attacks.reading import Codes
 from aegis.attacks.scene import Scene
+from aegis.attacks.view import View
 from aegis.errors import OptionError
 from aegis.registry import Registry
 
@@ -23,6 +27,20 @@ class Claims:
     right: int | None
     baseline: float
     details: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of_rows(
+        cls, scene: Scene, view: View, *, people: Codes, rows: Codes, details: Mapping[str, float] | None = None
+    ) -> Claims:
+        """That each of these ``people`` has the row of ``view`` at the same place of ``rows``."""
+        everybody = scene.truth.count
+        return cls(
+            people=everybody,
+            singled_out=len(np.unique(people)),
+            right=int(scene.whole(view).fits(people, rows).sum()),
+            baseline=1 / max(everybody, 1),
+            details=details or {},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

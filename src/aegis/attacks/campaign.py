@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aegis.attacks.attack import ATTACKS, Attack, AttackResult
+from aegis.attacks.attack import ATTACKS, Attack, AttackResult, NotApplicable
 from aegis.attacks.scene import Scene
 from aegis.progress import Progress
 
@@ -40,6 +40,9 @@ def run_attacks(
 def _result(made: Attack, scene: Scene, limit: float | None) -> AttackResult:
     names = tuple(release.name for release in scene.releases)
     seen = len(names) if made.together or made.linked else 1
+    if len(names) < made.least_releases:
+        too_few = NotApplicable(reason="there is one release only")
+        return AttackResult.of(made, too_few, releases=names, releases_seen=seen, limit=limit)
     if made.together:
         return AttackResult.of(made, made.run(scene), releases=names, releases_seen=seen, limit=limit)
     answers = [

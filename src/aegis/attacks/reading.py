@@ -198,7 +198,9 @@ class _Reader:
             if self._named is None:
                 sets = [ValueSet.parse(text) for text in self._written if text is not None]
                 self._named = frozenset(value for each in sets if each is not None for value in each.values)
-            inside = [held or value not in self._named for held, value in zip(inside, self._shown(), strict=True)]
+            inside = [
+                is_inside or value not in self._named for is_inside, value in zip(inside, self._shown(), strict=True)
+            ]
         return np.flatnonzero([*inside, *[listed.missing] * self._domain.missing])
 
     def _shown(self) -> list[str]:

@@ -34,16 +34,16 @@ class GroupRole:
             raise InputError("administrators and registrars are such for the whole catalog; name no product")
 
 
-def read_group_roles(given: object) -> tuple[GroupRole, ...]:
+def read_group_roles(mapping: object) -> tuple[GroupRole, ...]:
     """The groups of a settings file and what they may do.
 
     >>> [(each.role, each.product) for each in read_group_roles({"team": ["consumer", "provider of clinic"]})]
     [('consumer', None), ('provider', 'clinic')]
     """
-    if not isinstance(given, dict):
+    if not isinstance(mapping, dict):
         raise InputError("oidc_roles is a mapping like {stewards: expert, clinic-team: provider of clinic}")
     mapped = []
-    for group, listed in given.items():
+    for group, listed in mapping.items():
         words = listed if isinstance(listed, list) else [listed]
         if not isinstance(group, str) or not all(isinstance(word, str) for word in words):
             raise InputError("oidc_roles maps names of groups to roles, both text")

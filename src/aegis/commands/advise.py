@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     Goal,
     LabelBins,
     Option,
-    Overwrite,
     PathLike,
     Person,
     PolicyLike,
@@ -26,6 +25,7 @@ from aegis.commands.fields import (
     WithLedger,
     WithRoles,
     Working,
+    replacing,
 )
 from aegis.errors import OptionError
 from aegis.plural import count
@@ -105,7 +105,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
             "Write the best configuration of masks to this YAML or JSON file.", writes="best configuration of masks"
         ),
     ] = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("report", "save")] = False
 
     def __post_init__(self) -> None:
         if self.paper is not None:
@@ -124,11 +124,9 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
         if self.fast and self.measure is not None:
             self.refuse("fast", because="a measure ranks from counts alone anyhow")
         if self.from_counts:
-            self.refuse("goal", "rows", because="counts alone rank without models, so there is no goal for them")
+            self.refuse("goal", "rows", because="counts alone rank without models, and it is for models")
             self.refuse("tables", because="a finished table is judged by models, and counts alone cannot compare it")
             self.refuse("candidates", because="what is no configuration is judged by models, not from counts alone")
-        if self.made_kinds and self.policy is None:
-            raise OptionError(f"{', '.join(self.made_kinds)} are made to satisfy a policy; give one with --policy")
         if not {"search", "sanitized"} & set(self.candidates):
             self.refuse("seconds", because="no search is made: --candidates names neither search nor sanitized")
         if "boxes" not in self.candidates:

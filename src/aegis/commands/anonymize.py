@@ -15,13 +15,13 @@ from aegis.commands.fields import (
     Data,
     HierarchiesLike,
     Option,
-    Overwrite,
     PathLike,
     Person,
     PolicyLike,
     Seed,
     WithRoles,
     Working,
+    replacing,
 )
 from aegis.errors import OptionError
 
@@ -110,7 +110,7 @@ class Anonymize(Clustering):
     tau: Annotated[
         Sequence[float], Option("More linkage thresholds to count people for (beside 0.05, 0.075, 0.1).")
     ] = ()
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("out", "model")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,5 +166,6 @@ def show(done: Anonymization, options: Anonymize) -> None:
         source = terminal.word(options.data) if isinstance(options.data, str | Path) else "SOURCE"
         policy = terminal.word(options.policy) if isinstance(options.policy, str | Path) else "POLICY.yaml"
         terminal.next_step(
-            f"aegis release {terminal.word(options.out)} --rows-of {source} --policy {policy} --out RELEASE.csv"
+            f"aegis release {terminal.word(options.out)} --rows-of {source} --policy {policy}"
+            f"{terminal.role_words(options)} --out RELEASE.csv"
         )

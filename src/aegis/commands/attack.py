@@ -17,7 +17,6 @@ from aegis.commands.fields import (
     Hierarchies,
     Label,
     Option,
-    Overwrite,
     Person,
     PolicyLike,
     Report,
@@ -25,6 +24,7 @@ from aegis.commands.fields import (
     TableLike,
     WithRoles,
     Working,
+    replacing,
 )
 from aegis.plural import count
 
@@ -56,7 +56,7 @@ class AttackOptions(WithRoles, Working):
     hierarchies: Hierarchies = None
     seed: Seed = 0
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("report")] = False
 
 
 @command(

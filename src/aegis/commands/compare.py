@@ -10,7 +10,7 @@ from aegis.candidates.clusters.methods import ANONYMIZERS, check_methods
 from aegis.commands import terminal
 from aegis.commands.anonymize import FEWEST, Clustering
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import AllCores, Data, Label, Option, Overwrite, PathLike, Report
+from aegis.commands.fields import AllCores, Data, Label, Option, PathLike, Report, replacing
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Compare(Clustering):
     ] = None
     jobs: AllCores = None
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,6 +24,7 @@ from aegis.commands.fields import (
     Seed,
     WithIdentifying,
     Working,
+    replacing,
 )
 from aegis.plural import count as counted
 
@@ -46,7 +47,7 @@ class Generate(WithIdentifying, Working):
     mask_columns: Annotated[Sequence[str], Option(MASK_COLUMNS)] = ()
     hierarchies: Hierarchies = None
     seed: Seed = 0
-    overwrite: Annotated[bool, Option("Replace an output that exists.", only_with="out")] = False
+    overwrite: Annotated[bool, replacing("out")] = False
 
 
 @command(

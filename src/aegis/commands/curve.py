@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.candidates.sanitizers.trainings import training_for
 from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import Option, Overwrite, PathLike, Report, Seed, Working
+from aegis.commands.fields import Option, PathLike, Report, Seed, Working, replacing
 from aegis.errors import OptionError
 
 if TYPE_CHECKING:
@@ -27,9 +27,21 @@ class CurveOptions(Working):
     points: Annotated[int, Option("How many distortions, evenly up to saturation.")] = 30
     trials: Annotated[int, Option("Trainings for each distortion; 0 uses the closed forms alone.")] = 15
     attackers: Attackers = ()
+    loss: Annotated[
+        str,
+        Option("How errors are counted: usual (squared for a number, wrong guesses for a bit); log is for tables."),
+    ] = "usual"
     seed: Seed = 0
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("report")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.loss != "usual":
+            raise OptionError(
+                "a curve stands beside a proposition, which counts squared errors of a number and wrong guesses of a "
+                "bit: --loss log is for columns of tables (aegis sanitize)"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,13 +15,13 @@ from aegis.commands.fields import (
     Label,
     LabelBins,
     Option,
-    Overwrite,
     PathLike,
     Proposing,
     Report,
     Seed,
     WithRoles,
     Working,
+    replacing,
 )
 from aegis.errors import OptionError
 from aegis.plural import count
@@ -67,7 +67,7 @@ class Evaluate(Proposing, WithRoles, Working):
     cache: Annotated[PathLike | None, Option("File that keeps results, so that a stopped run goes on.")] = None
     seed: Seed = 0
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

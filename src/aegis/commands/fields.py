@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from aegis.errors import OptionError
-from aegis.operation import Argument, Option, Options, names
+from aegis.operation import Argument, Option, Options, fields_of, names
 from aegis.progress import Progress
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ else:
 DATA = "Reading the data"
 ROLES = "Roles of columns"
 LEDGER = "Together with what is out"
+NO_LEDGER = "none"
+"""The answer to ``--ledger`` that judges a table alone."""
+_WITHOUT_LEDGER_UNUSED = frozenset({"recipient", "despite_ledger", "rows_of"})
 STRENGTHS = ("light", "medium", "heavy", "mixed", "any")
 
 Data = Annotated[
@@ -55,6 +58,7 @@ Data = Annotated[
 ]
 Seed = Annotated[int, Option("Equal seeds give equal results.")]
 Overwrite = Annotated[bool, Option("Replace an output that exists.")]
+"""For operations that always write; see `replacing`."""
 Report = Annotated[PathLike | None, Option("Write a self-contained HTML report here.", writes="report")]
 Label = Annotated[str | None, Option("The column to be predicted.", section=ROLES)]
 LabelBins = Annotated[int | None, Option("Cut a continuous label into this many classes.", section=ROLES, minimum=2)]
@@ -78,6 +82,11 @@ Person = Annotated[
 AllCores = Annotated[
     int | None, Option("Processes that work at the same time (default: one for each core).", minimum=1)
 ]
+
+
+def replacing(*outputs: str) -> Option:
+    """``--overwrite`` of an operation that writes only where one of these ``outputs`` is given."""
+    return Option("Replace an output that exists.", only_with=outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +164,21 @@ class WithLedger(Options):
         str | None, Option("Who gets the release, by a name of your own (default: anybody).", section=LEDGER)
     ] = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.has_ledger:
+            about_it = [field.name for field in fields_of(type(self)) if field.name in _WITHOUT_LEDGER_UNUSED]
+            self.refuse(*about_it, because="without a ledger nothing is judged together or remembered")
+
+    @property
+    def has_ledger(self) -> bool:
+        """Whether a ledger is asked, one that is not named included."""
+        return self.ledger is None or str(self.ledger) != NO_LEDGER
+
+
+DespiteLedger = Annotated[
+    str | None, Option("Why it may leave although it breaks the policy together with what is out.", section=LEDGER)
+]
 
 GOALS = ("accuracy", "balanced-accuracy", "auc", "log-loss", "r2", "mae")
 Goal = Annotated[str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)]
@@ -193,6 +217,7 @@ __all__ = [
     "LEDGER",
     "LEDGER_OPTIONS",
     "MASK_COLUMNS",
+    "NO_LEDGER",
     "READING",
     "ROLES",
     "ROLE_OPTIONS",
@@ -202,6 +227,7 @@ __all__ = [
     "ConfigurationLike",
     "ConfigurationsLike",
     "Data",
+    "DespiteLedger",
     "Engine",
     "Hierarchies",
     "HierarchiesLike",
@@ -227,4 +253,5 @@ __all__ = [
     "WithLedger",
     "WithRoles",
     "Working",
+    "replacing",
 ]

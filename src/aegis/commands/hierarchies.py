@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
 from aegis.commands.command import CHOOSE, command
-from aegis.commands.fields import Data, HierarchiesLike, Option, Overwrite, PathLike, Person, WithRoles
+from aegis.commands.fields import Data, HierarchiesLike, Option, PathLike, Person, WithRoles, replacing
 
 if TYPE_CHECKING:
     from aegis.library.hierarchies import HierarchyPreview
@@ -36,12 +36,7 @@ class MakeHierarchies(WithRoles):
     out: Annotated[
         PathLike | None, Option("Write the hierarchies to this folder, for editing.", writes="hierarchies")
     ] = None
-    overwrite: Overwrite = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.out is None:
-            self.refuse("overwrite", because="without --out nothing is written")
+    overwrite: Annotated[bool, replacing("out")] = False
 
 
 @command("hierarchies", MakeHierarchies, run="aegis.library.hierarchies:hierarchies", group=CHOOSE)

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands.command import CHOOSE, command
-from aegis.commands.fields import Argument, Option, Options, Overwrite, PathLike, SummaryLike
+from aegis.commands.fields import Argument, Option, Options, PathLike, SummaryLike, replacing
 from aegis.commands.summarize import description, show_summary
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Merge(Options):
     _: KW_ONLY
     out: Annotated[PathLike | None, Option("Folder to write.")] = None
     name: Annotated[str | None, Option("What to call the whole (default: the name of the first).")] = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("out")] = False
 
 
 def as_json(summary: Summary, options: Merge) -> dict[str, Any]:

@@ -45,6 +45,8 @@ def completed(command: str, typed: Mapping[str, Any], arguments: list[str]) -> t
         return arguments, ""
     first = next(name for name in ("data", "original", "release") if name in uses)
     first_value = typed.get(first)
+    if typed.get("rows_of") is not None:  # a finished table: roles and policy are those of the table it was made of
+        first_value, uses = typed["rows_of"], tuple(name for name in uses if name not in ("data", "config"))
     project = _project(first_value if first != "release" else None)
     if project is None or (first_value is not None and first != "release" and not project.is_about(first_value)):
         return arguments, ""

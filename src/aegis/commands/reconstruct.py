@@ -29,6 +29,8 @@ class Reconstruct(Reading):
 @command("reconstruct", Reconstruct, run="aegis.library.reconstruct:reconstruct", group=RELEASE)
 def show(done: Reconstructed, options: Reconstruct) -> None:
     """One line for each column, with the error that was measured when the release was made."""
+    for filled in done.filled:
+        terminal.aside(filled.sentence())
     rows = [[column, f"{loss:.4g}"] for column, loss in done.promised.items()]
     columns: list[str | tuple[str, str]] = ["column", ("error on rows kept apart", "right")]
     terminal.out().print(terminal.table(f"estimates of {count(done.rows, 'row')}", columns, rows))

@@ -15,6 +15,7 @@ from aegis.commands.fields import (
     ROLES,
     ConfigurationLike,
     Data,
+    DespiteLedger,
     Hierarchies,
     Label,
     Option,
@@ -79,15 +80,10 @@ class Release(WithIdentifying, WithLedger):
             section=LEDGER,
         ),
     ] = None
-    despite_ledger: Annotated[
-        str | None,
-        Option("Why it may leave although it breaks the policy together with what is out.", section=LEDGER),
-    ] = None
+    despite_ledger: DespiteLedger = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.ledger is not None and str(self.ledger) == "none":
-            self.refuse("recipient", "despite_ledger", "rows_of", because="without a ledger nothing is judged together")
         if self.rows_of is not None:
             self.refuse("config", because="a table that was finished before is released as it is")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.commands import terminal
 from aegis.commands.check import show_verdicts
 from aegis.commands.command import RELEASE, command
-from aegis.commands.fields import Argument, Option, Overwrite, PathLike, WithLedger, Working
+from aegis.commands.fields import Argument, DespiteLedger, Option, Overwrite, PathLike, WithLedger, Working
 from aegis.commands.release import show_ledger
 from aegis.plural import count
 
@@ -31,6 +31,7 @@ class Run(WithLedger, Working):
     choose: Annotated[bool, Option("Race candidates again and take the one that is recommended now.")] = False
     out: Annotated[PathLike | None, Option("The release (default: NAME.released.csv beside the project).")] = None
     overwrite: Overwrite = False
+    despite_ledger: DespiteLedger = None
 
 
 @command(

@@ -13,13 +13,13 @@ from aegis.commands.fields import (
     LEDGER,
     Data,
     Option,
-    Overwrite,
     PathLike,
     PolicyLike,
     Reading,
     Report,
     WithLedger,
     Working,
+    replacing,
 )
 from aegis.errors import OptionError
 from aegis.operation import names
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FITTING = "Fitting a mechanism"
 FAMILIES = ("capped", "noise")
 LOSSES = ("usual", "log")
+_NO_BOUND = 0.9995  # a posterior that is 1 where it is printed
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,10 @@ class Sanitize(Reading, WithLedger, Working):
     attackers: Annotated[
         Sequence[str], Option("Who attacks in the audit, all unless named.", section=FITTING, choices=ATTACKERS)
     ] = ()
+    despite_adversary: Annotated[
+        bool,
+        Option("Write the release although an adversary errs no more than the authorised party.", section=FITTING),
+    ] = False
     seed: Annotated[
         int | None, Option("Repeat a run exactly. Whoever knows the seed can undo the noise: keep it secret.")
     ] = None
@@ -158,14 +163,12 @@ class Sanitize(Reading, WithLedger, Working):
         Option("Why it may leave although the ledger does not allow it beside what is out.", section=LEDGER),
     ] = None
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("out", "model", "report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.out is None:
             self.refuse("ledger", "recipient", "despite_ledger", because="no table is written, so nothing leaves")
-        if self.ledger is not None and str(self.ledger) == "none":
-            self.refuse("recipient", "despite_ledger", because="without a ledger nothing is judged together")
         sides = tuple(names(side) if isinstance(side, str) else tuple(side) for side in self.adversary)
         object.__setattr__(self, "adversary", sides)
         if not self.private:
@@ -181,6 +184,7 @@ class Sanitize(Reading, WithLedger, Working):
                     "local_dp",
                 ),
                 *("coalition", "jointly", "costs", "loss", "train", "checkpoint", "policy", "attackers", "report"),
+                "despite_adversary",
                 "reconstructor",
                 because="a saved model is applied as it is; to fit one name the private columns with --private",
             )
@@ -265,13 +269,6 @@ def show(done: Sanitized, options: Sanitize) -> None:
         )
         if audited.proof is not None:
             terminal.out().print(proved_words(audited.proof), soft_wrap=True)
-        for number, party in enumerate(audit.adversaries, start=1):
-            least = min(group.reconstruction.loss for group in audited.groups)
-            if audited.method != "silence" and party.loss <= least:
-                terminal.aside(
-                    f"adversary {number} errs no more than the authorised party: the release of {audited.column} does "
-                    "not protect from it"
-                )
         if audited.method.startswith("silence"):
             terminal.aside(
                 f"the authorised party needs no release of {audited.column} for that distortion: it is silent"
@@ -312,14 +309,16 @@ def group_names(number: int) -> tuple[str, ...]:
 
 
 def proved_words(proof: Proof) -> str:
-    """What was proved, in two sentences."""
+    """What was proved, in a few sentences."""
     losses = ", ".join(f"{adversary.proved_loss:.4g}" for adversary in proof.adversaries)
     epsilon = "none" if proof.local_dp is None else f"ε = {proof.local_dp:.3g}"
-    posterior = (
-        "" if proof.posterior is None else f"; posteriors at most {proof.posterior:.3g} for every law of the set"
-    )
+    bounded = proof.posterior is not None and proof.posterior < _NO_BOUND
+    posterior = f"; posteriors at most {proof.posterior:.3g} for every law of the set" if bounded else ""
+    caps = f" {proof.where_caps_hold.capitalize()}." if proof.holds_for_set else ""  # otherwise it is a warning
     return (
-        f"proved with {100 * proof.confidence:g} % confidence: adversaries err by at least {losses}{posterior}. "
+        f"proved with {100 * proof.confidence:g} % confidence: adversaries err by at least {losses}{posterior}.{caps} "
         f"Whatever they know: at least {100 * proof.kept_share:.1f} % of their error without it, local differential "
-        f"privacy {epsilon}. Reached: {100 * (1 - proof.gap):.1f} % of what any release under these caps can"
+        f"privacy {epsilon}. Under the estimated law the worst adversary errs by {proof.loss_under_law:.4g}, and no "
+        "release that keeps these caps under it and tells the authorised party no less makes it err by more than "
+        f"{proof.most_any_release_leaves:.4g} ({100 * (1 - proof.gap):.1f} % reached)"
     )

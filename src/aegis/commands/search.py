@@ -15,13 +15,13 @@ from aegis.commands.fields import (
     Hierarchies,
     Label,
     Option,
-    Overwrite,
     PathLike,
     Person,
     PolicyLike,
     WithIdentifying,
     WithLedger,
     Working,
+    replacing,
 )
 from aegis.errors import OptionError
 from aegis.plural import count
@@ -77,12 +77,10 @@ class Search(WithIdentifying, WithLedger, Working):
         PathLike | None,
         Option("Write the hierarchies used, for editing, to this folder.", writes="hierarchies"),
     ] = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("out", "save_hierarchies")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.out is None and self.save_hierarchies is None:
-            self.refuse("overwrite", because="without --out and --save-hierarchies nothing is written")
         if self.space == "boxes":
             self.refuse("order", because="boxes put texts in order by the label, or by --hierarchies")
             self.refuse("measure", because="boxes are grown by what learners reach on records held out")
@@ -95,37 +93,39 @@ class Search(WithIdentifying, WithLedger, Working):
 
 
 @command("search", Search, run="aegis.library.search:search", group=CHOOSE, working="searching", anytime=True)
-def show(found: Found | FoundBoxes, options: Search) -> None:
+def show(answer: Found | FoundBoxes, options: Search) -> None:
     """The masks, how good they are, what is known about better ones, and the next step."""
     if options.space == "boxes":
-        _show_boxes(cast("FoundBoxes", found), options)
+        _show_boxes(cast("FoundBoxes", answer), options)
     else:
-        _show_configuration(cast("Found", found), options)
+        _show_configuration(cast("Found", answer), options)
 
 
-def _show_configuration(found: Found, options: Search) -> None:
-    rows = [[column, mask.describe()] for column, mask in found.configuration.masks.items()]
+def _show_configuration(answer: Found, options: Search) -> None:
+    rows = [[column, mask.describe()] for column, mask in answer.configuration.masks.items()]
     title = (
-        f"{_told(found.configuration.label, found.utility, found.unit, found.measure)} · "
-        f"{count(found.classes, 'class', 'classes')}, "
-        f"smallest {found.smallest_class:,}, {found.suppressed:,} of {count(found.records, 'record')} suppressed"
+        f"{_told(answer.configuration.label, answer.utility, answer.unit, answer.measure)} · "
+        f"{count(answer.classes, 'class', 'classes')}, "
+        f"smallest {answer.smallest_class:,}, {answer.suppressed:,} of {count(answer.records, 'record')} suppressed"
     )
     console = terminal.out()
     console.print(terminal.table(title, ["column", "mask"], rows))
-    weighed = f"{count(found.nodes, 'configuration')} weighed"
-    if found.proved:
+    weighed = f"{count(answer.nodes, 'configuration')} weighed"
+    if answer.proved:
         console.print(f"Proved: no configuration of its space is better ({weighed}).")
-    elif found.bound is not None:
-        console.print(f"{weighed}; none of the space searched can exceed {found.bound:.5f} {found.unit}.")
+    elif answer.bound is not None:
+        console.print(f"{weighed}; none of the space searched can exceed {answer.bound:.5f} {answer.unit}.")
     else:
         console.print(f"{weighed}; nothing is known about better ones.")
-    if found.together_with:
-        console.print(f"It satisfies the policy together with {count(len(found.together_with), 'earlier release')}.")
-    taken = found.words
-    for number, trained in enumerate(found.trained, start=1):
+    if answer.together_with:
+        console.print(f"It satisfies the policy together with {count(len(answer.together_with), 'earlier release')}.")
+    taken = answer.words
+    for number, trained in enumerate(answer.trained, start=1):
         mark = " ← taken" if trained.configuration == taken else ""
-        console.print(f"{number}. {found.reached(trained)}{mark}")
-    if found.interrupted:
+        console.print(f"{number}. {answer.reached(trained)}{mark}")
+    if answer.trained:
+        console.print("These were found with the labels of the rows that test them: each figure may be a little high.")
+    if answer.interrupted:
         return
     if options.out is None:
         terminal.aside("add --out BEST.yaml to keep it")
@@ -137,26 +137,26 @@ def _show_configuration(found: Found, options: Search) -> None:
 
 def _told(label: str | None, utility: float, unit: str, measure: str) -> str:
     """What a release tells, for somebody who never heard of the measure."""
-    told = f"{utility:.5f} {unit} (by {measure})"
-    return f"the quasi-identifiers as released, together, about {label or 'the label'}: {told}"
+    amount = f"{utility:.5f} {unit} (by {measure})"
+    return f"the quasi-identifiers as released, together, about {label or 'the label'}: {amount}"
 
 
-def _show_boxes(found: FoundBoxes, options: Search) -> None:
+def _show_boxes(answer: FoundBoxes, options: Search) -> None:
     console = terminal.out()
-    rows = [[column, words] for column, words in found.words.items()]
-    console.print(terminal.table(found.headline, ["column", "what is published"], rows))
-    if found.utility is not None:
-        console.print(f"{_told(found.label, found.utility, found.unit, found.measure)}.")
-    if found.utility_note is not None:
-        terminal.aside(found.utility_note)
-    if found.trained is not None:
-        console.print(found.trained.sentence())
+    rows = [[column, words] for column, words in answer.words.items()]
+    console.print(terminal.table(answer.headline, ["column", "what is published"], rows))
+    if answer.utility is not None:
+        console.print(f"{_told(answer.label, answer.utility, answer.unit, answer.measure)}.")
+    if answer.utility_note is not None:
+        terminal.aside(answer.utility_note)
+    if answer.trained is not None:
+        console.print(answer.trained.sentence())
     if options.out is None:
         terminal.aside("add --out BOXES.json to keep it for aegis apply")
     else:
         terminal.aside(f"new rows: aegis apply NEW --config {terminal.word(options.out)} --out FILE")
     again = terminal.data_words(options.data, options)
-    words = [f"--policy {terminal.word(options.policy)}", f"--label {terminal.word(found.label)}"]
+    words = [f"--policy {terminal.word(options.policy)}", f"--label {terminal.word(answer.label)}"]
     if options.person is not None:
         words.append(f"--person {terminal.word(options.person)}")
     if options.hierarchies is not None:

@@ -15,7 +15,6 @@ from aegis.commands.fields import (
     Label,
     LabelBins,
     Option,
-    Overwrite,
     PathLike,
     PolicyLike,
     Proposing,
@@ -23,6 +22,7 @@ from aegis.commands.fields import (
     WithLedger,
     WithRoles,
     Working,
+    replacing,
 )
 from aegis.plural import count
 
@@ -67,7 +67,7 @@ class Summarize(Proposing, WithRoles, WithLedger, Working):
     min_count: Annotated[int | None, Option("Merge cells of fewer records than this.")] = None
     epsilon: Annotated[float | None, Option("Add differentially private noise, with this budget for all.")] = None
     seed: Seed = 0
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("out")] = False
     limits: Annotated[
         Limits | None, Option("Up to how many distinct values a column is counted exactly.", terminal=False)
     ] = None

@@ -15,12 +15,12 @@ from aegis.commands.fields import (
     Hierarchies,
     Label,
     Option,
-    Overwrite,
     PathLike,
     Report,
     WithIdentifying,
     WithLedger,
     Working,
+    replacing,
 )
 from aegis.plural import count
 
@@ -75,7 +75,7 @@ class Synthesize(WithIdentifying, WithLedger, Working):
         Option("For tests only: noise by this seed, which protects nobody, and the certificate says so."),
     ] = None
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("out", "report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,8 +83,6 @@ class Synthesize(WithIdentifying, WithLedger, Working):
             self.refuse("person", "rows_per_person", because="a row is the unit of protection")
         if self.out is None:
             self.refuse("ledger", "recipient", because="nothing is written, so nothing leaves")
-        if self.ledger is not None and str(self.ledger) == "none":
-            self.refuse("recipient", because="without a ledger nothing is remembered")
 
 
 @command(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import urlsplit
 
-from rich.console import Console, Group
-from rich.table import Table
-from rich.text import Text
-
-from aegis.commands.fields import READING, Reading
+from aegis.commands.fields import READING, ROLE_OPTIONS, Options, Reading
 from aegis.data.shell import word as word
 from aegis.errors import AegisError
 from aegis.operation import fields_of, listed
+
+if TYPE_CHECKING:  # a call from Python draws nothing, so rich is loaded by whoever draws
+    from rich.console import Console, Group
+    from rich.text import Text
 
 
 def out() -> Console:
@@ -28,6 +29,8 @@ def talk() -> Console:
 
 
 def _console(file: TextIO) -> Console:
+    from rich.console import Console
+
     # Paths and column names may hold brackets, which are no markup. A pipe has no width of its own: leave room.
     return Console(file=file, highlight=False, markup=False, emoji=False, width=None if file.isatty() else 160)
 
@@ -49,6 +52,10 @@ def _plain(content: Any) -> Any:
 
 def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[Sequence[str | Text]]) -> Group:
     """A plain table of texts, taken literally; a column given as (name, "right") is aligned to the right."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         name, justify = column if isinstance(column, tuple) else (column, "left")
@@ -69,20 +76,34 @@ def data_words(data: object, options: Reading) -> str:
     >>> data_words("visits.csv", Reading(missing=("?", "NA"), day_first=("born", "seen"), encoding="latin-1"))
     "visits.csv --encoding latin-1 --missing '?' --missing NA --day-first 'born, seen'"
     """
-    words = [word(data)]
+    return " ".join([word(data), *_typed(options, READING)])
+
+
+def role_words(options: Options) -> str:
+    """The roles and whose rows they are, as they are typed, for commands that are shown.
+
+    >>> from aegis.commands.fields import WithRoles
+    >>> role_words(WithRoles(quasi=("age", "zip code"), roles="mine.yaml"))
+    " --quasi 'age, zip code' --roles mine.yaml"
+    """
+    return "".join(f" {each}" for each in _typed(options, (*ROLE_OPTIONS, "person")))
+
+
+def _typed(options: Options, names: Collection[str]) -> list[str]:
+    """Those of some options that were given, as they are typed."""
+    words = []
     for field in fields_of(type(options)):
-        if field.name not in READING or field.name not in options.given():
+        if field.name not in names or field.name not in options.given():
             continue
         value = getattr(options, field.name)
         flag = f"--{field.name.replace('_', '-')}"
-        if isinstance(value, str):
-            hidden = field.name == "engine" and (urlsplit(value).password or "password" in value)
+        if isinstance(value, str | Path):
+            hidden = field.name == "engine" and (urlsplit(str(value)).password or "password" in str(value))
             words.append(f"{flag} {'URL' if hidden else word(value)}")
-        elif field.option.repeat:
-            words += [f"{flag} {word(each)}" for each in value]
-        else:
-            words.append(f"{flag} {word(listed(value))}")
-    return " ".join(words)
+        elif isinstance(value, Sequence):
+            shown = value if field.option.repeat else [listed(value)]
+            words += [f"{flag} {word(each)}" for each in shown]
+    return words
 
 
 def label_words(label: str | None, bins: int | None) -> str:
@@ -94,25 +115,32 @@ def label_words(label: str | None, bins: int | None) -> str:
     return (f" --label {word(label)}" if label else "") + (f" --label-bins {bins}" if bins else "")
 
 
+def _say(*parts: str | tuple[str, str]) -> None:
+    """A line of texts, each plain or with its style."""
+    from rich.text import Text
+
+    talk().print(Text.assemble(*parts), soft_wrap=True)
+
+
 def next_step(command: str) -> None:
     """The last line: what one would do next."""
-    talk().print(Text.assemble(("next: ", "dim"), command), soft_wrap=True)
+    _say(("next: ", "dim"), command)
 
 
 def fail(error: AegisError) -> int:
     """Say an error in one line and give its exit status."""
-    talk().print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+    _say(("error: ", "bold red"), str(error))
     return error.exit_status
 
 
 def aside(text: str) -> None:
     """Something worth knowing, said quietly."""
-    talk().print(Text(text, style="dim"), soft_wrap=True)
+    _say((text, "dim"))
 
 
 def warn(text: str) -> None:
     """Something that must not be overlooked."""
-    talk().print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
+    _say(("warning: ", "bold yellow"), text)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from aegis.candidates.clusters.methods import check_tunable
 from aegis.commands import terminal
 from aegis.commands.anonymize import Categorical, Diversity
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import AllCores, Data, Option, Overwrite, Report, Seed, WithRoles, Working
+from aegis.commands.fields import AllCores, Data, Option, Report, Seed, WithRoles, Working, replacing
 
 if TYPE_CHECKING:
     from aegis.library.tune import Tuning
@@ -40,7 +40,7 @@ class Tune(WithRoles, Working):
     jobs: AllCores = None
     seed: Seed = 0
     report: Report = None
-    overwrite: Overwrite = False
+    overwrite: Annotated[bool, replacing("report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -94,7 +94,9 @@ class ClassTable:
         star = suppressed is not None and bool(suppressed.any())
         keys = None if star or persons is not None else packed(list(zip(codes.T, map(width_of, domains), strict=True)))
         made = None if keys is None else _arranged(domains, keys, counts, contents)
-        tuples, sizes, held, group = made or _grouped(domains, codes, counts, contents, suppressed if star else None)
+        tuples, sizes, class_contents, group = made or _grouped(
+            domains, codes, counts, contents, suppressed if star else None
+        )
         people = None
         if persons is not None:
             assert group is not None, "rows that belong to people are grouped, not packed"
@@ -111,7 +113,7 @@ class ClassTable:
             domains=tuple(domains),
             tuples=tuples,
             sizes=sizes,
-            contents=held,
+            contents=class_contents,
             star=star,
             population=population,
             people=people,
@@ -134,8 +136,8 @@ class ClassTable:
         made = _arranged(domains, keys, counts, contents)
         if made is None:
             return None
-        tuples, sizes, held, _ = made
-        return cls(columns=tuple(columns), domains=tuple(domains), tuples=tuples, sizes=sizes, contents=held)
+        tuples, sizes, class_contents, _ = made
+        return cls(columns=tuple(columns), domains=tuple(domains), tuples=tuples, sizes=sizes, contents=class_contents)
 
     @property
     def codes(self) -> Codes:
@@ -284,7 +286,7 @@ def _arranged(
         return None
     # Without contents one that holds a single value stands in: its counts are the sizes.
     wanted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
-    held, sizes, distinct = {}, counts, keys
+    class_contents, sizes, distinct = {}, counts, keys
     for number, (name, (domain, values)) in enumerate(wanted.items(), start=1):
         made = Content.arranged(
             domain=domain,
@@ -296,9 +298,9 @@ def _arranged(
         )
         if made is None:
             return None
-        held[name], distinct = made
-        sizes = held[name].sizes
-    return Tuples.packed(distinct, widths), sizes, held if contents else {}, None
+        class_contents[name], distinct = made
+        sizes = class_contents[name].sizes
+    return Tuples.packed(distinct, widths), sizes, class_contents if contents else {}, None
 
 
 def width_of(domain: Domain) -> int:
@@ -328,11 +330,11 @@ def _grouped(
     if suppressed is not None:
         tuples = np.asfortranarray(np.pad(tuples, ((0, 1), (0, 0)), constant_values=SUPPRESSED))
     classes = len(tuples)
-    held = {
+    class_contents = {
         name: Content.grouped(domain=domain, owners=group, values=values, counts=counts, classes=classes)
         for name, (domain, values) in contents.items()
     }
-    return Tuples(tuples), summed(counts, group, classes), held, group
+    return Tuples(tuples), summed(counts, group, classes), class_contents, group
 
 
 def _check(

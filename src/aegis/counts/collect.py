@@ -6,7 +6,7 @@ where the cost of the advisor lies, and it does not depend on how many configura
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,9 @@ from aegis.errors import DataError, LabelError
 from aegis.progress import Progress
 
 _FEW_ROWS = 500_000  # up to here even a value of its own in every row is no burden
+_MOST_TOGETHER = 4_096
+"""Two attributes are counted in one pass over the rows where they and the label need at most so many places, powers of
+two for each: DuckDB counts so few in a plain array, and more in a table that costs more than a second pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +63,21 @@ def count_joints(
         if dataset.roles.get(column.name) is Role.IDENTIFYING and column.name != label
     }
     rows = int(label_histogram.counts.sum())
-    large = _large(dataset, [c.name for c in attributes], limits)
+    distinct = distinct_in_first(dataset.table, [c.name for c in attributes], rows=limits.peek_rows)
+    large = _large(dataset, distinct, limits)
+    few = {name: values for name, values in distinct.items() if name not in large}
+    partners = _partners(few, label_histogram.domain.size)
+    together: dict[str, Joint] = {}
     joints: dict[str, Joint] = {}
     for done, column in enumerate(attributes):
         if progress is not None:
             progress(done, len(attributes), column.name)
-        joint = _joint(dataset, column.name, column.kind, label_column, label_histogram.domain, limits, large, rows)
+        partner = partners.get(column.name)
+        if partner is not None and partner not in joints:
+            together |= _two_joints(dataset, (column.name, partner), label_column, label_histogram.domain, limits)
+        joint = together.get(column.name)
+        if joint is None:
+            joint = _joint(dataset, column.name, column.kind, label_column, label_histogram.domain, limits, large, rows)
         if joint is None:
             skipped[column.name] = f"more than {limits.texts:,} distinct texts: not counted"
         else:
@@ -86,7 +98,8 @@ def count_joints(
 def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits | None = None) -> dict[str, Histogram]:
     """Count some columns alone, for masks that read edges, ranges or categories off the data."""
     limits = limits or Limits()
-    large = _large(dataset, columns, limits) if columns else set()
+    distinct = distinct_in_first(dataset.table, columns, rows=limits.peek_rows) if columns else {}
+    large = _large(dataset, distinct, limits)
     histograms = {}
     for name in columns:
         kind = dataset.schema.kind(name)
@@ -161,10 +174,49 @@ def histogram_of(dataset: Dataset, counted: Binned, limit: int) -> Histogram | N
     return Histogram(domain=domain, counts=counts)
 
 
-def _large(dataset: Dataset, names: Sequence[str], limits: Limits) -> set[str]:
+def _large(dataset: Dataset, distinct: Mapping[str, int], limits: Limits) -> set[str]:
     """Columns whose first rows already hold more distinct values than their limit: never group these by value."""
-    distinct = distinct_in_first(dataset.table, names, rows=limits.peek_rows)
-    return {name for name in names if distinct[name] > _limit(dataset.schema.kind(name), limits)}
+    return {name for name, values in distinct.items() if values > _limit(dataset.schema.kind(name), limits)}
+
+
+def _partners(distinct: Mapping[str, int], labels: int) -> dict[str, str]:
+    """Which attributes are counted two at a time, each with its partner: that with most values that both can afford.
+
+    >>> _partners({"sex": 2, "age": 70, "zip": 900, "job": 12}, 2)
+    {'age': 'sex', 'sex': 'age'}
+    """
+    places = {name: 1 << (values + 1).bit_length() for name, values in distinct.items()}
+    left = sorted(distinct, key=lambda name: -distinct[name])
+    partners: dict[str, str] = {}
+    while left:
+        first = left.pop(0)
+        room = _MOST_TOGETHER // ((1 << (labels + 1).bit_length()) * places[first])
+        other = next((name for name in left if places[name] <= room), None)
+        if other is not None:
+            left.remove(other)
+            partners |= {first: other, other: first}
+    return partners
+
+
+def _two_joints(
+    dataset: Dataset, names: tuple[str, str], label: Binned, label_domain: Domain, limits: Limits
+) -> dict[str, Joint]:
+    """Two columns, each with the label, in one pass; without those that have more values than the first rows show."""
+    columns = {name: Binned(source=dataset.table[name], kind=dataset.schema.kind(name)) for name in names}
+    asked = {key: column.column for key, column in zip("ab", columns.values(), strict=True)}
+    answer = grouped(dataset.table, {**asked, "y": label.column}, limit=_MOST_TOGETHER + 1)
+    if len(answer) > _MOST_TOGETHER:
+        return {}
+    labels = label.codes_in(answer["y"], label_domain)
+    joints = {}
+    for key, (name, column) in zip("ab", columns.items(), strict=True):
+        domain, codes = column.encoded(answer[key])
+        if domain.size > _limit(column.kind, limits) + 1:
+            continue
+        counts = np.zeros((domain.size, label_domain.size), dtype=np.int64)
+        np.add.at(counts, (codes, labels), plain(answer["n"]))
+        joints[name] = Joint(attribute=domain, label=label_domain, counts=counts)
+    return joints
 
 
 def _limit(kind: Kind, limits: Limits) -> int:

@@ -1,9 +1,12 @@
-"""Rows to equivalence classes: one GROUP BY over the quasi-identifiers and what is to be known of each class."""
+"""Rows to equivalence classes: one GROUP BY over the quasi-identifiers and what is to be known of each class.
+
+`rows_alone` asks for less: only how many rows are a class by themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import ibis
 import numpy as np
@@ -22,6 +25,8 @@ from aegis.masking.masks.suppress import STAR
 _COUNT = "_aegis_count"
 PERSON = "_aegis_ledger_person"
 """A copy of the column that says whose records they are, which stays when that column is masked; never written."""
+_MANY = 0.02
+"""A column is counted by itself where it has as many values for each row: few values leave hardly a row alone."""
 
 
 def with_person(dataset: Dataset, unit: str | None) -> Dataset:
@@ -63,7 +68,7 @@ def count_classes(
     if not len(answer):
         raise DataError(f"{dataset.name} has no rows; give a table with some")
     counts = np.asarray(plain(answer[_COUNT]), dtype=np.int64)
-    held = {name: encode(answer[name], dataset.schema.kind(name)) for name in contents}
+    held_values = {name: encode(answer[name], dataset.schema.kind(name)) for name in contents}
     persons = None if unit is None or person is None else (unit, codes_of_people(answer[person], unit))
     if (
         not released
@@ -71,10 +76,10 @@ def count_classes(
         and (packed := _packed(answer, [(name, dataset.schema.kind(name)) for name in columns]))
     ):
         domains, keys = packed
-        table = ClassTable.from_keys(columns=columns, domains=domains, keys=keys, counts=counts, contents=held)
+        table = ClassTable.from_keys(columns=columns, domains=domains, keys=keys, counts=counts, contents=held_values)
         if table is not None:
             return table
-    encoded = {name: held.get(name) or encode(answer[name], dataset.schema.kind(name)) for name in columns}
+    encoded = {name: held_values.get(name) or encode(answer[name], dataset.schema.kind(name)) for name in columns}
     codes = np.stack([encoded[name][1] for name in columns], axis=1)
     suppressed = None
     if released and all(dataset.schema.kind(name) is Kind.TEXT for name in columns):
@@ -88,7 +93,7 @@ def count_classes(
         domains=[encoded[name][0] for name in columns],
         codes=codes,
         counts=counts,
-        contents=held,
+        contents=held_values,
         suppressed=suppressed,
         encoded=True,
         persons=persons,
@@ -123,3 +128,31 @@ def _packed(answer: pa.Table, columns: Sequence[tuple[str, Kind]]) -> tuple[list
 def _code_of_star(values: Values) -> int:
     stars = np.flatnonzero(values == STAR)
     return int(stars[0]) if len(stars) else -2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsAlone:
+    """Of ``rows``, those that no other row equals in all columns together, and in single columns of many values."""
+
+    rows: int
+    together: int
+    by_column: Mapping[str, int] = field(default_factory=dict)
+
+
+def rows_alone(dataset: Dataset, columns: Sequence[str]) -> RowsAlone:
+    """Count rows that stand alone; a missing value is a value like any other."""
+    if not columns:
+        return RowsAlone(rows=0, together=0)
+    table = dataset.table
+    values = [table[name].nunique().name(f"d{number}") for number, name in enumerate(columns)]
+    distinct = ask(table.aggregate([table.count().name("rows"), *values]))
+    rows = int(distinct["rows"][0].as_py())
+    many = [name for number, name in enumerate(columns) if distinct[f"d{number}"][0].as_py() >= _MANY * rows]
+    by_column = {} if len(columns) == 1 else {name: _alone(dataset, [name]) for name in many}
+    return RowsAlone(rows=rows, together=_alone(dataset, columns), by_column=by_column)
+
+
+def _alone(dataset: Dataset, columns: Sequence[str]) -> int:
+    groups = dataset.table.group_by(list(columns)).aggregate(size=lambda table: table.count())
+    answer = ask(groups.filter(groups["size"] == 1).aggregate(alone=lambda table: table.count()))
+    return int(answer["alone"][0].as_py())

@@ -14,7 +14,7 @@ Whoever guesses the masks can, so the figures of each mask alone are then lower 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,13 @@ class Exposure(Result):
     noisy: bool
     attributes: tuple[AttributeExposure, ...]
     opaque: bool = False
+    also_shown: ClassVar[tuple[str, ...]] = (
+        "caveat",
+        "smallest_cell",
+        "records_below_k",
+        "smallest_cell_with_label",
+        "records_below_k_with_label",
+    )
 
     @property
     def headline(self) -> str:
@@ -90,21 +97,6 @@ class Exposure(Result):
             {name: value for name, value in plain(attribute).items() if name != "masks"}
             for attribute in self.attributes
         ]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis exposure --json`` prints."""
-        return {
-            "k": self.k,
-            "rows": self.rows,
-            "noisy": self.noisy,
-            "opaque": self.opaque,
-            "caveat": self.caveat,
-            "smallest_cell": self.smallest_cell,
-            "records_below_k": self.records_below_k,
-            "smallest_cell_with_label": self.smallest_cell_with_label,
-            "records_below_k_with_label": self.records_below_k_with_label,
-            "attributes": plain(self.attributes),
-        }
 
     @property
     def caveat(self) -> str | None:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
-from aegis.counts.associations import Association, associations
+from aegis.counts.associations import Association, FirstRows, associations
 from aegis.counts.person_column import agreeing_traits
 from aegis.counts.profile import Profile
 from aegis.counts.role_words import TRAITS, names_somebody, words_of
@@ -30,12 +30,10 @@ from aegis.data.written_values import misfits
 
 LOOKED_AT = 10_000
 """Shapes, formats and dependencies are read off so many rows."""
-
 SURE_MARKS = ("?", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "NULL", "null", "(null)", "\\N", "Null")
 """Texts that are no value of anything."""
 LIKELY_MARKS = ("-", "--", ".", "..", "none", "None", "missing", "Missing", "unknown", "n.a.", "nil", "*")
 """Texts that may be a value; they are marks where everything else in the column is a number."""
-
 _NUMBER = re.compile(r"^\s*[-+]?\d+([.]\d+)?\s*$")
 _COMMA_NUMBER = re.compile(r"^\s*[-+]?\d{1,3}(\.\d{3})*(,\d+)?\s*$|^\s*[-+]?\d+(,\d+)?\s*$")
 _DAY_FIRST = re.compile(r"^\s*(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})\s*$")
@@ -47,14 +45,8 @@ _READ_BY = {
 }
 _MONTHS = 12
 _MOSTLY = 0.97
-_TELLS = 0.95
-"""A column tells another where it removes this share of the errors that guessing makes."""
-_GIVES_AWAY = 0.8
-"""A share that is too much for what is masked: a week tells the masked month, though some weeks have days of two."""
-_RIGHT = 0.97
 _BINS, _ROWS_A_BIN = 64, 16
 _SHAPE_BARS = 12
-
 Codes = NDArray[np.int64]
 
 
@@ -102,21 +94,6 @@ class People:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tells:
-    """``column`` tells ``other``: the share of rows in which it is right, and in which guessing would be."""
-
-    column: str
-    other: str
-    right: float
-    guessing: float
-
-    @property
-    def share(self) -> float:
-        """The share of the errors of guessing that is gone."""
-        return 0.0 if self.guessing >= 1 else max(0.0, (self.right - self.guessing) / (1 - self.guessing))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What was noticed; ``shapes`` are heights of bars, 0 to 1, by column; ``rows_looked_at`` says of how many rows.
 
@@ -129,21 +106,6 @@ class Findings:
     shapes: Mapping[str, tuple[float, ...]]
     rows_looked_at: int
     associations: tuple[Association, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class FirstRows:
-    """The first rows of a table, every column as small codes; numbers and dates in ranges of equally many rows."""
-
-    rows: int
-    codes: Mapping[str, Codes]
-
-    def tells(self, column: str, other: str) -> Tells:
-        """How well ``column`` tells ``other``: learnt on half of the rows, tried on the others.
-
-        So a column with another value in every row tells nothing, however many there are.
-        """
-        return _tells(column, other, self.codes[column], self.codes[other])
 
 
 def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
@@ -163,33 +125,17 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
     return findings, coded
 
 
-def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, ...]:
-    """The columns that tell the label by themselves: copies of it, or what was written down after it was known."""
-    if label not in rows.codes:
-        return ()
-    shares = (rows.tells(column, label) for column in columns if column in rows.codes and column != label)
-    return tuple(each for each in shares if each.share >= _TELLS and each.right >= _RIGHT)
-
-
-def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
-    """The columns among ``others`` that tell one of ``masked``: what is masked there could be read here."""
-    return tuple(
-        share
-        for other in masked
-        for column in others
-        if column in rows.codes and other in rows.codes and column != other
-        for share in (rows.tells(column, other),)
-        if share.share >= _GIVES_AWAY
-    )
-
-
 def _fetched(dataset: Dataset) -> pa.Table:
     return ask(dataset.table.limit(LOOKED_AT))
 
 
 def _coded(table: pa.Table, dataset: Dataset) -> FirstRows:
     codes = {column.name: _codes(table[column.name], column.kind) for column in dataset.schema}
-    return FirstRows(rows=len(table), codes={name: each for name, each in codes.items() if each.max(initial=0) > 0})
+    codes = {name: each for name, each in codes.items() if each.max(initial=0) > 0}
+    ordered = [column.name for column in dataset.schema if column.kind.is_ordered and column.name in codes]
+    exact = {name: _exact(table[name]) for name in ordered}
+    in_ranges = {name: each for name, each in exact.items() if each.max() > codes[name].max()}
+    return FirstRows(rows=len(table), codes=codes, exact=in_ranges)
 
 
 def _codes(column: pa.ChunkedArray, kind: Kind) -> Codes:
@@ -213,22 +159,6 @@ def _numbers(values: pa.Array) -> NDArray[np.float64]:
     # Whole numbers beyond 2^53 lose their last digits: what is made of them are ranges.
     numbers: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return numbers
-
-
-def _tells(column: str, other: str, left: Codes, right: Codes) -> Tells:
-    learn = np.random.default_rng(0).random(len(left)) < 0.5  # by chance: the order of rows may have a rhythm
-    test = ~learn
-    if not learn.any() or not test.any():
-        return Tells(column=column, other=other, right=0.0, guessing=1.0)
-    guess = int(np.bincount(right[learn]).argmax())
-    guessing = float((right[test] == guess).mean())
-    size = int(right.max(initial=0)) + 1
-    pairs, counts = np.unique(left[learn] * size + right[learn], return_counts=True)
-    best = np.full(int(left.max(initial=0)) + 1, guess, dtype=np.int64)
-    order = np.argsort(counts, kind="stable")  # the most common comes last and stays
-    best[pairs[order] // size] = pairs[order] % size
-    hits = float((best[left[test]] == right[test]).mean())
-    return Tells(column=column, other=other, right=hits, guessing=guessing)
 
 
 def _marks(dataset: Dataset, table: pa.Table, texts: Sequence[str]) -> tuple[Marks, ...]:
@@ -303,6 +233,8 @@ def _people(profile: Profile, table: pa.Table, coded: FirstRows) -> tuple[People
         present = profile.rows - column.missing
         if not 20 < column.distinct < 0.98 * present or names_somebody(words_of(column.name)):
             continue  # two people may have one name
+        if column.mask == "suppress":
+            continue  # texts that say something of somebody: two rows with the same one are not one person's
         if (column.role or column.suggested) is Role.IDENTIFYING:
             people.append(People(column=column.name, people=column.distinct, rows=present))
         elif column.role is None and column.name not in traits and column.kind in (Kind.TEXT, Kind.INTEGER):

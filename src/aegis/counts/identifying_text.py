@@ -2,7 +2,7 @@
 
 Every kind is a pattern with a check where there is one (Luhn, modulo 97, ISO 7064), so that a column of plain numbers
 is not taken for one of cards. The verdict is about a column, from a sample of its distinct values, which are looked at
-and forgotten: no value leaves this module.
+and forgotten: no value leaves this module. Sentences that differ from row to row are free text, which may name anybody.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+import ibis
+
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
@@ -20,6 +22,12 @@ _ENOUGH = 0.8
 """The share of a column's values that must have a form before the column is said to look like it."""
 _ENOUGH_WITHIN = 0.05
 """The share of longer texts that must hold something before that is said of the column."""
+_ADDRESSES_WITHIN = 2
+"""So many longer texts with an e-mail address are enough: nothing else is written like that."""
+_SENTENCE = 4
+"""Words that make a text a sentence rather than a name of something."""
+_OWN_TEXTS = 0.2
+"""Where there are so many different sentences for each row, people wrote them."""
 _FEWEST = 5
 _ROWS = 20_000
 _VALUES = 500
@@ -52,18 +60,28 @@ def texts_that_identify(dataset: Dataset, columns: Collection[str] | None = None
     if not names:
         return {}
     first = dataset.table.select(*names).limit(_ROWS)
+    answer = ask(first.aggregate([first[name].count().name(f"n{number}") for number, name in enumerate(names)]))
     identifying = {}
-    for name in names:
-        # distinct values in an order of their own: few cells leave an engine, and the same ones each time
-        texts = first.select(text=first[name].cast("string")).distinct().order_by("text").limit(_VALUES)
-        seen = looks_like(ask(texts)["text"].drop_null().to_pylist())
+    for number, name in enumerate(names):
+        # Of distinct values in their order one of each of so many stretches: few cells leave an engine, the same ones
+        # each time, and from everywhere. The first ones would be those that begin with the same letters.
+        texts = first.select(text=first[name].cast("string")).distinct().drop_null()
+        stretches = texts.mutate(stretch=ibis.ntile(_VALUES).over(order_by=texts["text"])).group_by("stretch")
+        some = ask(stretches.aggregate(text=lambda each: each["text"].min(), values=lambda each: each.count()))
+        seen = looks_like(
+            some["text"].to_pylist(),
+            distinct=sum(some["values"].to_pylist()),
+            rows=int(answer[f"n{number}"][0].as_py()),
+        )
         if seen is not None:
             identifying[name] = seen
     return identifying
 
 
-def looks_like(values: Sequence[str]) -> LooksLike | None:
+def looks_like(values: Sequence[str], *, distinct: int = 0, rows: int = 0) -> LooksLike | None:
     """What these values look like, where they look like something that names people; None otherwise.
+
+    They are some of the ``distinct`` values of so many ``rows``; without these numbers nothing is called free text.
 
     >>> looks_like(["ann@example.org", "bob@example.org", "cy@example.org", "di@example.org", "ed@example.org"]).what
     'e-mail addresses'
@@ -80,9 +98,13 @@ def looks_like(values: Sequence[str]) -> LooksLike | None:
     long = [text for text in texts if len(text) > 20 and " " in text]
     if len(long) >= max(_FEWEST, len(texts) // 2):
         for content, pattern in _WITHIN:
-            share = sum(pattern.search(text) is not None for text in long) / len(long)
-            if share >= _ENOUGH_WITHIN:
-                return LooksLike(what=f"texts with {content}", share=share, mask="suppress")
+            holding = sum(pattern.search(text) is not None for text in long)
+            sure = content == _ADDRESSES and holding >= _ADDRESSES_WITHIN
+            if sure or holding >= _ENOUGH_WITHIN * len(long):
+                return LooksLike(what=f"texts with {content}", share=holding / len(long), mask="suppress")
+    sentences = sum(len(text.split()) >= _SENTENCE for text in texts)
+    if 2 * sentences >= len(texts) and distinct >= max(_FEWEST, _OWN_TEXTS * rows) > 0:
+        return LooksLike(what="free text, which may name anybody", share=sentences / len(texts), mask="suppress")
     return None
 
 
@@ -93,8 +115,9 @@ _PHONE = re.compile(
 )
 _US_PHONE = re.compile(r"(?:1[-. ])?\(?[2-9]\d{2}\)?[-. ][2-9]\d{2}[-. ]\d{4}")
 _IBAN = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}")
+_ADDRESSES = "e-mail addresses"
 _WITHIN = (
-    ("e-mail addresses", re.compile(_EMAIL)),
+    (_ADDRESSES, re.compile(_EMAIL)),
     ("telephone numbers", _PHONE),
     ("bank accounts (IBAN)", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")),
     ("links", _URL),
@@ -245,7 +268,7 @@ def is_name(text: str) -> bool:
 
 
 _FORMS = (
-    _Form(what="e-mail addresses", mask="pseudonym", fits=lambda text: re.fullmatch(_EMAIL, text) is not None),
+    _Form(what=_ADDRESSES, mask="pseudonym", fits=lambda text: re.fullmatch(_EMAIL, text) is not None),
     _Form(what="links", mask="suppress", fits=lambda text: _URL.fullmatch(text) is not None),
     _Form(what="bank accounts (IBAN)", mask="pseudonym", fits=is_iban),
     _Form(what="payment cards", mask="pseudonym", fits=is_card, enough=0.95),

@@ -81,14 +81,14 @@ class ValueGroups:
         domain, counts = histogram.domain, np.asarray(histogram.counts, dtype=np.float64)
         if domain.size <= most:
             return cls(codes=np.arange(domain.size), size=domain.size)
-        known, room = len(domain.values), most - domain.missing
+        values, room = len(domain.values), most - domain.missing
         if domain.kind.is_ordered:
-            middle = np.cumsum(counts[:known]) - counts[:known] / 2
-            group = np.minimum((middle * room / max(counts[:known].sum(), 1.0)).astype(np.int64), room - 1)
+            middle = np.cumsum(counts[:values]) - counts[:values] / 2
+            group = np.minimum((middle * room / max(counts[:values].sum(), 1.0)).astype(np.int64), room - 1)
             codes = np.unique(group, return_inverse=True)[1]
         else:
-            codes = np.full(known, room - 1, dtype=np.int64)
-            codes[np.sort(np.argsort(-counts[:known], kind="stable")[: room - 1])] = np.arange(room - 1)
+            codes = np.full(values, room - 1, dtype=np.int64)
+            codes[np.sort(np.argsort(-counts[:values], kind="stable")[: room - 1])] = np.arange(room - 1)
         size = int(codes.max()) + 1
         return cls(codes=np.append(codes, [size] * domain.missing).astype(np.int64), size=size + domain.missing)
 

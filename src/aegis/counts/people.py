@@ -55,7 +55,7 @@ class People:
         contents: Mapping[str, tuple[Domain, Codes]],
     ) -> People:
         """From entries in any order, repeated ones too: ``contents`` gives the value of each entry in other columns."""
-        held = {
+        values_of = {
             name: HeldValues.of(
                 domain=domain, owners=owners, values=values, persons=persons, records=records, classes=classes
             )
@@ -68,7 +68,7 @@ class People:
             owners=mine,
             persons=who,
             records=count,
-            held=held,
+            held=values_of,
             everybody=len(np.unique(persons)),
         )
 
@@ -120,11 +120,11 @@ class People:
 
     def masked(self, partitions: Mapping[str, Partition]) -> People:
         """The same after further columns were masked."""
-        held = {
+        masked_values = {
             name: values.masked(partitions[name]) if name in partitions else values
             for name, values in self.held.items()
         }
-        return replace(self, held=held)
+        return replace(self, held=masked_values)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -170,6 +170,16 @@ class Summary:
         """The attributes, in order."""
         return tuple(self.attributes)
 
+    @property
+    def changes(self) -> dict[tuple[str, Mask], Transition]:
+        """What each mask does to its attribute, where masks are named."""
+        return {
+            (name, masked.mask): masked.change
+            for name, attribute in self.attributes.items()
+            for masked in attribute.masked.values()
+            if masked.mask is not None and masked.change is not None
+        }
+
 
 def configuration_of(summary: Summary, name: str) -> Configuration:
     """A configuration as the summary knows it, to be saved or released."""

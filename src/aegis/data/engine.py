@@ -103,11 +103,14 @@ def _written_so(source: Any, beside: Notation) -> Notation:
     return beside if Path(name).stem == name.split(".")[0] else Notation()
 
 
-def _notation(beside: Notation, **given: Sequence[str]) -> Notation:
+def _notation(beside: Notation, **named_columns: Sequence[str]) -> Notation:
     """How columns are written: as given for the columns that are named, else as the roles file says."""
-    named = {column for columns in given.values() for column in columns}
+    named = {column for columns in named_columns.values() for column in columns}
     return Notation(
-        **{how: (*given[how], *(column for column in getattr(beside, how) if column not in named)) for how in NOTATIONS}
+        **{
+            how: (*named_columns[how], *(column for column in getattr(beside, how) if column not in named))
+            for how in NOTATIONS
+        }
     )
 
 

@@ -100,7 +100,7 @@ class Hierarchy:
         if absent:
             raise HierarchyError(
                 f"the hierarchy of column {column!r} misses {absent} of the column's {len(domain.values)} values; "
-                "add a line for each"
+                "add a line for each to its file"
             )
 
     @classmethod

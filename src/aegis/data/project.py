@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from aegis.data.notation import NOTATIONS
-from aegis.data.output import draft_of
+from aegis.data.output import PRIVATE, draft_of
 from aegis.data.project_part import MARK
 from aegis.data.schema import Roles
 from aegis.data.yaml_text import dump, read_mapping
@@ -20,7 +20,10 @@ from aegis.errors import ProjectError, RoleError
 
 PROJECT_FILE = "aegis.yaml"
 FORMAT = 1
-_HEAD = "# What was decided about this table; aegis start writes it, every command in this folder reads it.\n"
+_HEAD = (
+    "# What was decided about this table; aegis start writes it, every command in this folder reads it.\n"
+    "# Masks may list values of their column: it stays with the table and goes to nobody with the release.\n"
+)
 _READING = ("delimiter", "encoding", "missing", *NOTATIONS, "table", "engine")
 _KEYS = (
     *(MARK, "data", "reading", "roles", "label_bins", "purpose", "policy", "candidates", "chosen", "configuration"),
@@ -105,8 +108,8 @@ class Project:
         return {name: part for name, part in parts.items() if part is not None and part != {}}
 
     def write(self) -> Project:
-        """Write it, whole or not at all; answers itself."""
-        with draft_of(self.path, overwrite=True) as draft:
+        """Write it, whole or not at all; answers itself. Masks may list values, so only its owner can read it."""
+        with draft_of(self.path, overwrite=True, mode=PRIVATE) as draft:
             draft.write_text(_HEAD + dump(self.to_mapping()), encoding="utf-8")
         return self
 

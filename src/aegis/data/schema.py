@@ -103,13 +103,19 @@ class Roles:
         return tuple(self._by_column)
 
     def overridden_by(self, other: Roles) -> Roles:
-        """These roles, except where ``other`` names a column or a label."""
+        """These roles, except where ``other`` names a column or a label.
+
+        A label that ``other`` calls identifying or quasi-identifying is the label no more: whoever says that a column
+        names people must not see it published.
+        """
         taken = set(other.named)
 
         def merged(ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...]:
             return theirs + tuple(c for c in ours if c not in taken)
 
-        label = other.label if other.label is not None else self.label
+        label = other.label
+        if label is None and self.label not in (*other.identifying, *other.quasi_identifying):
+            label = self.label
         return Roles(
             label=label,
             identifying=tuple(c for c in merged(self.identifying, other.identifying) if c != label),

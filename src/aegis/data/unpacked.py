@@ -73,18 +73,18 @@ def evened(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="aegis-") as folder:
         even = Path(folder) / "even"
         with path.open("rb") as source, even.open("wb") as target:
-            quoted, held = False, b""
+            quoted, carried = False, b""
             while block := source.read(_BLOCK):
-                block, held = held + block, b""
+                block, carried = carried + block, b""
                 if block.endswith(b"\r"):  # its other half may be in the next block
-                    block, held = block[:-1], b"\r"
+                    block, carried = block[:-1], b"\r"
                 parts = block.split(b'"')
                 for number, part in enumerate(parts):
                     quoted = quoted != bool(number)  # every quote opens or closes; a doubled one does both
                     if not quoted:
                         parts[number] = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
                 target.write(b'"'.join(parts))
-            target.write(b"\n" if held and not quoted else held)
+            target.write(b"\n" if carried and not quoted else carried)
         yield even
 
 

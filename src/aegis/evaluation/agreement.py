@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from aegis.errors import MeasureError
+from aegis.result import called
 
 Floats = NDArray[np.float64]
 TOP = 5
@@ -24,23 +25,12 @@ class Agreement:
     mean over those that tie for first. ``top5`` is the chance that the chosen one is among the five best.
     """
 
-    selector: str
+    selector: str = field(metadata=called("name"))
     spearman: float
     kendall: float
     regret: float
     top5: float
     cpu_seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """As `aegis evaluate --json` prints it."""
-        figures = asdict(self)
-        return {"name": figures.pop("selector"), **figures}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Agreement:
-        """What `to_json` wrote."""
-        figures = dict(content)
-        return cls(selector=figures.pop("name"), **figures)
 
 
 def agreement(selector: str, scores: ArrayLike, gold: ArrayLike, *, cpu_seconds: float = 0.0) -> Agreement:

@@ -1,7 +1,8 @@
 """What anonymizing costs the people who train models: the same models, splits and rows on every table.
 
 As in the MO-OBAM paper, a model is trained and tested on the released table; or it is tested on the original records,
-as when it is put to use. All tables have the same rows in the same order, so split i is the same everywhere.
+as when it is put to use. All tables have the same rows in the same order, so split i is the same everywhere. Whether
+two samples of scores differ is told by Mann–Whitney U, with Holm's correction where many pairs are asked about.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import mannwhitneyu
 
 from aegis.data.domain import Domain
 from aegis.errors import LabelError, MeasureError
@@ -28,14 +30,11 @@ from aegis.evaluation.comparison_result import (
 from aegis.evaluation.features import feature_matrix
 from aegis.evaluation.model_table import ModelTable
 from aegis.evaluation.parallel import in_parallel
-from aegis.evaluation.propensity import matched_rows, propensity
 from aegis.evaluation.result_cache import ResultCache
-from aegis.evaluation.significance import holm, mann_whitney
-from aegis.evaluation.splits import SplitPlan
+from aegis.evaluation.splits import SplitPlan, matched_rows, propensity
 from aegis.learners.learner import LEARNERS
 from aegis.progress import Progress
 
-Codes = NDArray[np.int64]
 FEWEST_RECORDS = 10  # of each label: fewer cannot be split into training and test rows
 
 
@@ -311,3 +310,43 @@ def _importances(
     }
     order = sorted(means, key=lambda name: (name not in quasi, -means[name][ORIGINAL]))
     return tuple(ColumnImportance(column=name, quasi_identifying=name in quasi, by_table=means[name]) for name in order)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankTest:
+    """The two-sided Mann–Whitney U test of two samples; ``u`` counts the pairs that the first sample wins."""
+
+    u: float
+    p_value: float
+
+
+def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankTest:
+    """Test whether scores of the first sample tend to be higher or lower than those of the second.
+
+    >>> mann_whitney([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    RankTest(u=0.0, p_value=0.1)
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.size < 1 or b.size < 1:
+        raise MeasureError("a rank test needs at least one score on each side")
+    if np.ptp(np.concatenate([a, b])) == 0:  # all tied: no evidence, and a variance of zero
+        return RankTest(u=a.size * b.size / 2, p_value=1.0)
+    test = mannwhitneyu(a, b, alternative="two-sided")
+    return RankTest(u=float(test.statistic), p_value=float(test.pvalue))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values (Holm 1979): below α together, the chance of any false alarm is at most α.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    unadjusted = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(unadjusted, kind="stable")
+    steps = np.maximum.accumulate(unadjusted[order] * (len(unadjusted) - np.arange(len(unadjusted))))
+    adjusted = np.empty_like(unadjusted)
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted.tolist()
+
+
+Codes = NDArray[np.int64]

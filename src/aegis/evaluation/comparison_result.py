@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from aegis.errors import MeasureError
-from aegis.result import rebuilt
+from aegis.result import called, plain
 
 ORIGINAL = "original"
 Balance = Literal["none", "weights", "matching"]
@@ -43,6 +42,7 @@ class F1Difference:
     u: float
     p_value: float
     p_adjusted: float
+    also_shown: ClassVar[tuple[str, ...]] = ("significant", "clear")
 
     @property
     def significant(self) -> bool:
@@ -86,7 +86,7 @@ class Comparison:
     scores: tuple[F1Score, ...]
     against_original: tuple[F1Difference, ...]
     between: tuple[F1Difference, ...]
-    importances: tuple[ColumnImportance, ...]
+    importances: tuple[ColumnImportance, ...] = field(metadata=called("feature_importance"))
     trained: int
     cpu_seconds: float
 
@@ -99,37 +99,5 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """As ``aegis compare --json`` prints it, apart from what the anonymizers say of themselves."""
-        return {
-            "label": self.label,
-            "positive": self.positive,
-            "balance": self.balance,
-            "tested_on": self.tested_on,
-            "rows": self.rows,
-            "rare_share": self.rare_share,
-            "splits": self.splits,
-            "training_rows": self.training_rows,
-            "test_rows": self.test_rows,
-            "models": list(self.models),
-            "tables": list(self.tables),
-            "scores": [_plain(asdict(entry)) for entry in self.scores],
-            "test": {"name": "Mann-Whitney U, two-sided", "correction": "Holm within each family", "alpha": ALPHA},
-            "against_original": [_difference(entry) for entry in self.against_original],
-            "between": [_difference(entry) for entry in self.between],
-            "feature_importance": [asdict(entry) for entry in self.importances],
-            "trained": self.trained,
-            "cpu_seconds": self.cpu_seconds,
-        }
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Comparison:
-        """What `to_json` wrote; what other commands print beside it is passed over."""
-        facts: Comparison = rebuilt(cls, {**content, "importances": content["feature_importance"]})
-        return facts
-
-
-def _difference(entry: F1Difference) -> dict[str, Any]:
-    return {**_plain(asdict(entry)), "significant": entry.significant, "clear": entry.clear}
-
-
-def _plain(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in content.items()}
+        test = {"name": "Mann-Whitney U, two-sided", "correction": "Holm within each family", "alpha": ALPHA}
+        return {**plain(self), "test": test}

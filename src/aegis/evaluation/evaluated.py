@@ -35,7 +35,7 @@ class EvaluatedDraw:
                     for score in self.gold.scores
                 ],
             },
-            "selectors": [agreement.to_json() for agreement in self.selectors],
+            "selectors": plain(self.selectors),
         }
 
     @classmethod
@@ -52,7 +52,7 @@ class EvaluatedDraw:
                 scores=tuple(_score(score) for score in gold["configurations"]),
                 cpu_seconds=gold["cpu_seconds"],
             ),
-            selectors=tuple(Agreement.from_json(agreement) for agreement in content["selectors"]),
+            selectors=rebuilt(tuple[Agreement, ...], content["selectors"]),
         )
 
 
@@ -95,7 +95,7 @@ class EvaluatedFamily:
         figures = self.draws[0].to_json()
         if len(self.draws) > 1:
             figures = {
-                "selectors": [selector.to_json() for selector in self.selectors],
+                "selectors": plain(self.selectors),
                 "draws": [draw.to_json() for draw in self.draws],
             }
         return {"name": self.name, **figures, "notes": list(self.notes)}
@@ -140,7 +140,7 @@ class Evaluation(Result):
         return [
             {"family": family.name, "selector": agreement.pop("name"), **agreement}
             for family in self.families
-            for agreement in (selector.to_json() for selector in family.selectors)
+            for agreement in plain(family.selectors)
         ]
 
     @property
@@ -155,7 +155,7 @@ class Evaluation(Result):
             "rows": self.rows,
             "attributes": self.attributes,
             "label": self.label,
-            "selectors": [selector.to_json() for selector in self.selectors],
+            "selectors": plain(self.selectors),
         }
         families = [family.to_json() for family in self.families]
         if len(families) == 1 and "gold" in families[0]:

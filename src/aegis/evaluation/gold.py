@@ -23,6 +23,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.progress import Progress
 
+_HALVINGS = 50
 _NUMBERS = ("accuracy", "auc", "balanced_accuracy", "cpu_seconds")
 """What is kept of a trained model."""
 
@@ -103,7 +104,7 @@ def reliability(by_split: NDArray[np.float64]) -> float:
     return max(0.0, 1.0 - noise / between) if between > 1e-15 else 0.0
 
 
-def split_half(by_split: NDArray[np.float64], *, halvings: int = 50, seed: int = 0) -> float:
+def split_half(by_split: NDArray[np.float64], *, seed: int = 0) -> float:
     """The rank correlation to expect between two sets of as many splits each, never seen together.
 
     The splits are halved at random, the means of the halves are rank-correlated, and Spearman and Brown's formula
@@ -119,7 +120,7 @@ def split_half(by_split: NDArray[np.float64], *, halvings: int = 50, seed: int =
         return float("nan")
     rng = np.random.default_rng(seed)
     correlations = []
-    for _ in range(halvings):
+    for _ in range(_HALVINGS):
         order = rng.permutation(splits)
         halves = [by_split[:, part].mean(axis=1) for part in (order[: splits // 2], order[splits // 2 :])]
         told_apart = all(np.ptp(half) > 0 for half in halves)

@@ -198,8 +198,8 @@ def _why_not(column: NDArray[Any], sample: NDArray[Any]) -> str | None:
         return None
     if distinct > _CATEGORIES and column.dtype.kind not in "iuf":
         return f"it has {distinct} categories, and {_CATEGORIES} are the most"
-    held = np.unique(sample.astype(str), return_counts=True)[1]
-    if held.size < distinct or held.min() < _RAREST:
+    sizes = np.unique(sample.astype(str), return_counts=True)[1]
+    if sizes.size < distinct or sizes.min() < _RAREST:
         return f"a value of it is held by fewer than {_RAREST} of the {len(sample):,} rows looked at"
     return None
 

@@ -73,11 +73,14 @@ class Candidate(Protocol):
 
 
 class MaskTables:
-    """What masks do to the columns of a sample: worked out once per column and mask, shared by all configurations."""
+    """What masks do to the columns of a sample: worked out once per column and mask, shared by all configurations.
 
-    def __init__(self, sample: Sample) -> None:
+    ``changes`` are those that were worked out before, for the values that the sample's histograms count.
+    """
+
+    def __init__(self, sample: Sample, *, changes: Mapping[tuple[str, Mask], Transition] | None = None) -> None:
         self.sample = sample
-        self._changes: dict[tuple[str, Mask], Transition] = {}
+        self._changes = dict(changes or {})
         self._columns: dict[tuple[str, Mask, bool], CodedColumn] = {}
         self._parts: dict[tuple[int, str, Mask, int], SplitColumn] = {}
         self._part: Part | None = None

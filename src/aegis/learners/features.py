@@ -120,7 +120,8 @@ class Split:
     """What a learner trains on, and the rows it is asked about: the same columns, the label of the training rows.
 
     ``own_target`` is the label of the test rows where these are not those that the race asked for; ``real_test_rows``
-    says that they are, as they are, whatever the training rows became.
+    says that they are, as they are, whatever the training rows became. ``apart`` are the places of those test rows that
+    had no say in how this was made, where others had: only they count, and another draw counts the others.
     """
 
     columns: tuple[SplitColumn, ...]
@@ -128,6 +129,7 @@ class Split:
     test_rows: int
     own_target: Target | None = None
     real_test_rows: bool = False
+    apart: Places | None = None
 
     def __post_init__(self) -> None:
         for column in self.columns:

@@ -19,6 +19,7 @@ from aegis.learners.features import Split
 from aegis.learners.goal import Goal, goal_for
 from aegis.learners.learner import LEARNERS, Learner, expect, is_compiled
 from aegis.learners.measured import Measured, RowValues, likeliest
+from aegis.learners.one_thread import one_thread
 from aegis.learners.other_goals import note_on_other_goals
 from aegis.learners.placing import Course, above_unmasked, label_is_told, placed, unmasked_reached
 from aegis.learners.race_result import RaceResult, RaceStage
@@ -76,8 +77,9 @@ def race(
         seed=seed,
         progress=progress,
     )
-    course = heat.run(list(candidates))
-    return _result(heat, list(candidates), course, sample, reason=reason)
+    with one_thread():
+        course = heat.run(list(candidates))
+        return _result(heat, list(candidates), course, sample, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -222,17 +224,30 @@ class _Heat:
         return Measured.of(stage, tested), interrupted
 
     def _tried(self, candidate: Candidate, part: Part) -> tuple[Split, Floats]:
-        """The values of a part's test rows, averaged over learners and draws."""
-        total: Floats | None = None
+        """The values of a part's test rows, averaged over learners and draws.
+
+        Where a draw counts some of the rows only, what a learner expects of all of them is put together first: goals
+        such as AUC are about rows side by side.
+        """
+        values: list[Floats] = []
+        together: dict[str, Floats] = {}
+        counted = np.zeros(len(part.testing), dtype=np.bool_)
         for draw in range(candidate.draws):
             split = candidate.split(part, draw=draw)
             wanted = part.testing_target if split.own_target is None else split.own_target
-            for learner in self.learners.values():
+            for name, learner in self.learners.items():
                 expected = expect(learner, split, seed=self.seed + part.number)
-                values = self.goal.by_row(expected, wanted, split.target)
-                total = values if total is None else total + values
-        assert total is not None, "a candidate is tried at least once"
-        return split, total / (candidate.draws * len(self.learners))
+                if split.apart is None:
+                    values.append(self.goal.by_row(expected, wanted, split.target))
+                else:
+                    together.setdefault(name, np.zeros_like(expected))[split.apart] = expected[split.apart]
+                    counted[split.apart] = True
+        assert not together or counted.all(), "every test row counts in some draw"
+        values += [self.goal.by_row(expected, wanted, split.target) for expected in together.values()]
+        total = values[0].copy()
+        for more in values[1:]:
+            total += more
+        return split, total / len(values)
 
 
 def _result(

@@ -216,7 +216,7 @@ def kept_words(*, kept: float | None, no_loss_found: bool, loss_certain: bool, d
     if doubt is not None:
         return "not compared"
     if kept is None:
-        return "nothing to keep: by this goal the unmasked table is no better than guessing"
+        return "nothing to keep"
     if no_loss_found:
         return NO_LOSS
     return f"{kept:.0%} kept" if loss_certain else f"{kept:.0%} kept, {LOSS_NOT_CERTAIN}"

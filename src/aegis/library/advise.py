@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aegis._version import __version__
 from aegis.commands.advise import Advise
@@ -22,19 +23,19 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
-from aegis.errors import LabelError, PolicyNotSatisfiedError, SummaryError
+from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
-from aegis.library.candidate_kinds import CANDIDATES, SEARCH_SECONDS, Made, Workshop, make_candidates
+from aegis.library.candidate_kinds import CANDIDATES, Made, Workshop, make_candidates
 from aegis.library.counting import count, masked
-from aegis.library.finished_tables import JudgedTable, judged_tables
 from aegis.library.judged_masks import JudgedMasks, MasksToJudge
 from aegis.library.judging import read_policy
+from aegis.library.ledger_opening import constraint_on
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, gather, labels_of
 from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.scoring import pair_scores
-from aegis.library.standing import Standing, constraint_on
+from aegis.library.standing import Standing
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
@@ -46,6 +47,9 @@ from aegis.ranking.raced import rank_raced
 from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
 from aegis.ranking.ranking import Privacy, RankedConfiguration, Ranking
 from aegis.ranking.verdicts import CandidateVerdict, Verdicts
+
+if TYPE_CHECKING:
+    from aegis.library.finished_tables import JudgedTable
 
 
 @operation(Advise)
@@ -77,7 +81,8 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
             raise LabelError("counts alone rank for one label; name one with --label, or let models judge several")
     elif len(labels) > 1:
         options.refuse("report", because="a report is about one label, and several are to be predicted")
-    pipeline = _Pipeline(dataset=dataset, given=given, labels=labels, hierarchies=hierarchies, options=options)
+    out = _out(dataset, options)  # before anything is counted: what it forbids is said at once
+    pipeline = _Pipeline(dataset=dataset, given=given, labels=labels, hierarchies=hierarchies, options=options, out=out)
     if len(labels) == 1:
         return pipeline.run(labels[0])
     answers: list[tuple[Ranking, Summary]] = []
@@ -125,20 +130,19 @@ class _Pipeline:
             verdicts = _sparing(verdicts, label)
         summary = masked(counts, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
-        searched: dict[str, Configuration] = {}
+        others = _Others()
         if by_models:
             sample = sample_of(dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
             others = _judged_others(dataset, sample, options, self.hierarchies, self.out)  # ② for what is no masking
-            searched = others.configurations
-            raced = _raced(verdicts, others, sample, options)  # ③ a sample → scores
+            raced = _raced(verdicts, others, summary, sample, options)  # ③ a sample → scores
             ranking = _ranked(dataset, counts, summary, verdicts, others, raced, options)  # ④ → ranking
         else:
             ranking = _measured(dataset, counts, summary, verdicts, options)  # ③ counts → scores, ④ → ranking
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
         assert self.masks is not None
-        masks = {configuration.name: configuration for configuration in self.masks.verdicts.passed} | searched
+        masks = {each.name: each for each in self.masks.verdicts.passed} | others.configurations
         timing = {name: round(seconds, 4) for name, seconds in timing.items()}
-        notes = (*ranking.notes, *self.masks.notes)
+        notes = (*ranking.notes, *self.masks.notes, *others.notes)
         return replace(ranking, configurations=masks, timing=timing, notes=notes), summary
 
     def _judged(self, counts: TableCounts) -> Verdicts:
@@ -152,19 +156,18 @@ class _Pipeline:
                 policy=_policy(self.options),
                 roles=_roles(self.dataset, self.options),
                 hierarchies=self.hierarchies,
-                out=self._out(),
+                out=self.out,
             ).judged(self.given)
         return self.masks.verdicts
 
-    def _out(self) -> Standing | None:
-        """What left of the table before, where a policy is to hold together with it."""
-        options = self.options
-        policy = _policy(options)
-        if policy is None:
-            return None
-        roles = policy.roles_in(self.dataset.schema, self.dataset.roles)
-        self.out = constraint_on(options.data, self.dataset, options, policy=policy, roles=roles)
-        return self.out
+
+def _out(dataset: Dataset, options: Advise) -> Standing | None:
+    """What left of the table before, where a policy is to hold together with it."""
+    policy = _policy(options)
+    if policy is None:
+        return None
+    roles = policy.roles_in(dataset.schema, dataset.roles)
+    return constraint_on(options.data, dataset, options, policy=policy, roles=roles)
 
 
 def _roles(dataset: Dataset, options: Advise) -> Roles:
@@ -202,6 +205,10 @@ class _Others:
         """Those that are made of masks alone."""
         return {other.name: other.configuration for other in self.made if other.configuration is not None}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(other.note for other in self.made if other.note)
+
 
 def _judged_others(
     dataset: Dataset, sample: Sample, options: Advise, hierarchies: dict[str, Hierarchy], out: Standing | None
@@ -210,9 +217,13 @@ def _judged_others(
     policy = _policy(options)
     own = dataset.roles.overridden_by(Roles(label=sample.label))
     roles = own if policy is None else policy.roles_in(dataset.schema, own)
-    tables = judged_tables(
-        options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
-    )
+    tables: Sequence[JudgedTable] = ()
+    if options.tables:
+        from aegis.library.finished_tables import judged_tables  # few calls give any, and it reads rows of its own
+
+        tables = judged_tables(
+            options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
+        )
     if policy is None:
         return _Others(passed=tuple(tables))
     makings = make_candidates(
@@ -224,7 +235,7 @@ def _judged_others(
             roles=roles,
             hierarchies=hierarchies,
             seed=options.seed,
-            seconds=options.seconds or SEARCH_SECONDS,
+            seconds=options.seconds,
             progress=options.progress,
             ways=options.ways,
             out=out,
@@ -241,7 +252,7 @@ def _judged_others(
     return _Others(passed=tuple(passed), rejected=rejected)
 
 
-def _raced(verdicts: Verdicts, others: _Others, sample: Sample, options: Advise) -> RaceResult:
+def _raced(verdicts: Verdicts, others: _Others, summary: Summary, sample: Sample, options: Advise) -> RaceResult:
     """What models reach on each candidate that may leave."""
     if not verdicts.passed and not others.passed:
         rejected = {**verdicts.rejected, **others.rejected}
@@ -253,12 +264,9 @@ def _raced(verdicts: Verdicts, others: _Others, sample: Sample, options: Advise)
         sample,
         goal=options.goal,
         policy=_policy(options),
+        changes=summary.changes,
         others=[other.candidate for other in others.passed],
-        doubts={
-            other.name: other.doubt
-            for other in others.passed
-            if isinstance(other, JudgedTable) and other.doubt is not None
-        },
+        doubts={other.name: other.doubt for other in others.passed if other.doubt is not None},
         seed=options.seed,
         progress=options.progress,
     )
@@ -368,6 +376,8 @@ def _check(options: Advise) -> None:
         MEASURES[options.measure]
     for kind in options.candidates:
         CANDIDATES[kind]
+    if options.made_kinds and options.policy is None:
+        raise OptionError(f"{', '.join(options.made_kinds)} are made to satisfy a policy; give one with --policy")
     for output in (options.report, options.save):
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)

@@ -14,8 +14,8 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.methods import ANONYMIZERS
+from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.risk import THRESHOLDS, measure_risk, risk_before
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask

@@ -10,7 +10,8 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from aegis.candidates.boxes.recoding import STAR, Boxes
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.regions import STAR
 from aegis.commands.release import Apply
 from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from aegis._version import __version__
 from aegis.attacks.attack import ATTACKS, AttackResult
@@ -20,7 +19,7 @@ from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation
 from aegis.privacy.policy import Policy
-from aegis.result import Result, plain
+from aegis.result import Result, called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +28,8 @@ class Attacked(Result):
 
     releases: tuple[str, ...]
     people: int
-    results: tuple[AttackResult, ...]
+    results: tuple[AttackResult, ...] = field(metadata=called("attacks"))
+    also_shown: ClassVar[tuple[str, ...]] = ("exceeded",)
 
     @property
     def exceeded(self) -> tuple[str, ...]:
@@ -57,20 +57,6 @@ class Attacked(Result):
             }
             for result in self.results
         ]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis attack --json`` prints."""
-        content = plain(self)
-        return {
-            "releases": content["releases"],
-            "people": content["people"],
-            "exceeded": list(self.exceeded),
-            "attacks": content["results"],
-        }
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"releases": content["releases"], "people": content["people"], "results": content["attacks"]}
 
 
 @operation(AttackOptions)

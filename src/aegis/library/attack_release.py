@@ -60,8 +60,7 @@ def attack_draft(
     from aegis.attacks.hidden import starred_rows, with_hidden
     from aegis.attacks.scene import Scene
     from aegis.library.attack import limits_of
-    from aegis.library.attack_scene import held_release, people_of
-    from aegis.library.earlier_releases import earlier_releases, not_made_again
+    from aegis.library.attack_scene import earlier_releases, held_release, not_made_again, people_of
 
     people = people_of(original)
     release = held_release(written.name, ask(written.table), people, masks=masks)
@@ -73,8 +72,8 @@ def attack_draft(
         known=roles.quasi_identifying,
         masks=masks,
     )
-    held = replace(release, view=view)
-    scene = Scene(releases=(held,), people=people, roles=roles, policy=policy, unit=policy.unit)
+    attacked = replace(release, view=view)
+    scene = Scene(releases=(attacked,), people=people, roles=roles, policy=policy, unit=policy.unit)
     several = standing is not None and standing.constrains
     joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
     limits = limits_of(policy)
@@ -86,7 +85,7 @@ def attack_draft(
     results = run_attacks(alone, scene, limits=limits)
     if joint and standing is not None:
         earlier, everybody = earlier_releases(standing, people, roles=all_roles)
-        both = replace(scene, releases=(*earlier, held), people=everybody, roles=all_roles)
+        both = replace(scene, releases=(*earlier, attacked), people=everybody, roles=all_roles)
         results = (*results, *run_attacks([ATTACKS[name] for name in joint], both, limits=limits))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:
@@ -107,11 +106,11 @@ def _check_without(unmade: str, attacks: Sequence[str], *, limited: Collection[s
     """
     from aegis.attacks.attack import ATTACKS
 
-    held = [name for name in attacks if name in limited]
-    if held:
+    bounded = [name for name in attacks if name in limited]
+    if bounded:
         raise PolicyNotSatisfiedError(
-            f"nothing was released: the policy limits {', '.join(held)}, and what {unmade} showed cannot be made again "
-            "to be attacked together with this one; run aegis attack on the files, and take the limit out of the "
+            f"nothing was released: the policy limits {', '.join(bounded)}, and what {unmade} showed cannot be made "
+            "again to be attacked together with this one; run aegis attack on the files, and take the limit out of the "
             "policy if that holds"
         )
     for name in attacks:

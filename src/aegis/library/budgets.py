@@ -8,7 +8,7 @@ from typing import Any
 
 from aegis.commands.fields import WithLedger
 from aegis.data.dataset import Dataset
-from aegis.library.ledger_place import NO_LEDGER, path_of
+from aegis.library.ledger_place import path_of
 from aegis.library.recognition import Recognised, recognise
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append, read_ledger
@@ -42,7 +42,7 @@ def shared_budget(data: Any, dataset: Dataset, options: WithLedger) -> SharedBud
 
     Raises where the rows are those of a table with another ledger: a copy has no budget of its own.
     """
-    if options.ledger is not None and str(options.ledger) == NO_LEDGER:
+    if not options.has_ledger:
         return None
     path = path_of(data, options)
     if path is None:

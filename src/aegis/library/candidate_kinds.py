@@ -32,16 +32,18 @@ from aegis.registry import Registry
 if TYPE_CHECKING:
     from aegis.library.standing import Standing
 
-SEARCH_SECONDS = 60.0
+USUAL_SECONDS, MORE_SECONDS = 20.0, 120.0
+"""How long a search may take if nobody says so; one that found nothing but hiding everything is given more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Workshop:
     """What a maker is given: the table, a sample of its rows with the label, and what has to hold.
 
-    Without ``ways`` boxes are cut the usual way, and no other is tried. What one kind made and another builds on is
-    ``shared`` by name, so that it is made once. ``out`` is what left of the table before: what is made is judged
-    together with that, or rejected where it cannot be.
+    ``seconds`` is the most that a search may take; None stands for the usual ones. Without ``ways`` boxes are cut the
+    usual way, and no other is tried. What one kind made and another builds on is ``shared`` by name, so that it is made
+    once. ``out`` is what left of the table before: what is made is judged together with that, or rejected where it
+    cannot be.
     """
 
     dataset: Dataset
@@ -50,7 +52,7 @@ class Workshop:
     roles: Roles
     hierarchies: Mapping[str, Hierarchy]
     seed: int = 0
-    seconds: float = SEARCH_SECONDS
+    seconds: float | None = None
     progress: Progress | None = None
     ways: bool = True
     shared: dict[str, Sequence[Made]] = field(default_factory=dict)
@@ -59,6 +61,11 @@ class Workshop:
     @property
     def label(self) -> str:
         return self.sample.label
+
+    @property
+    def tries(self) -> tuple[float, ...]:
+        """How long a search may take, and how long once more where it found nothing."""
+        return (USUAL_SECONDS, MORE_SECONDS) if self.seconds is None else (self.seconds,)
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -77,7 +84,8 @@ class Workshop:
 class Made:
     """A candidate for the race, with what the policy says of its release and what is worth knowing of it.
 
-    ``configuration`` are its masks where it is made of masks alone; otherwise ``command`` makes it again.
+    ``configuration`` are its masks where it is made of masks alone; otherwise ``command`` makes it again. ``note`` is
+    for whoever reads the whole ranking.
     """
 
     candidate: Candidate
@@ -86,10 +94,16 @@ class Made:
     id: str = ""
     configuration: Configuration | None = None
     command: str = ""
+    note: str = ""
 
     @property
     def name(self) -> str:
         return self.candidate.name
+
+    @property
+    def doubt(self) -> str | None:
+        """What is made here can be compared; a finished table from elsewhere may leave doubts."""
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +165,11 @@ def _of(maker: str, module: str = "aegis.library.candidate_makers") -> Callable[
 
 for _kind in (
     Kind(name="masks", summary="configurations of masks, given or generated", make=None),
-    Kind(name="search", summary="the configuration of cuts and levels that a search finds", make=_of("search")),
+    Kind(
+        name="search",
+        summary="the configuration of cuts and levels that a search finds",
+        make=_of("searched", "aegis.library.searched_kind"),
+    ),
     Kind(name="clusters", summary="microaggregation: centres of classes of at least k records", make=_of("clusters")),
     Kind(name="boxes", summary="local recoding: intervals and sets, cut where the label gains most", make=_of("boxes")),
     Kind(

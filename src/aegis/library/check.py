@@ -18,7 +18,7 @@ from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why
 from aegis.library.masked_data import masked_data, roles_with
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, one_configuration
-from aegis.library.released_files import released_files
+from aegis.library.row_by_row import released_files
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation
 from aegis.privacy.judgement import FailingClasses, Judgement, judge_all

@@ -145,16 +145,16 @@ def hierarchies() -> dict[str, list[list[str]]]:
     return {"age": ages, "zip": zips}
 
 
-def write_clinic(folder: Path, *, rows: int = ROWS, seed: int = 0) -> Path:
+def write_clinic(folder: Path, *, rows: int = ROWS) -> Path:
     """Write the example into a folder: table, roles, hierarchies, configurations, policy. Gives the table's path."""
     table = folder / "clinic.csv"
     if table.exists():
         drawn = table.read_text(encoding="utf-8")
-        if drawn != _table_text(rows, seed):
+        if drawn != _table_text(rows):
             raise OutputError(f"{table} exists and is not the example; choose another folder")
     (folder / "configurations").mkdir(parents=True, exist_ok=True)
     (folder / "hierarchies").mkdir(exist_ok=True)
-    table.write_text(_table_text(rows, seed), encoding="utf-8")
+    table.write_text(_table_text(rows), encoding="utf-8")
     (folder / "clinic.roles.yaml").write_text(dump(dict(ROLES)), encoding="utf-8")
     (folder / "policy.yaml").write_text(dump(dict(POLICY)), encoding="utf-8")
     for name, masks in CONFIGURATIONS.items():
@@ -165,8 +165,8 @@ def write_clinic(folder: Path, *, rows: int = ROWS, seed: int = 0) -> Path:
     return table
 
 
-def _table_text(rows: int, seed: int) -> str:
-    drawn = columns(rows, seed=seed)
+def _table_text(rows: int) -> str:
+    drawn = columns(rows)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(drawn)

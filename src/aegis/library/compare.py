@@ -90,7 +90,7 @@ class AnonymizerComparison(Result):
     @classmethod
     def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """The comparison stands beside the other fields in the JSON."""
-        return {**content, "releases": content["anonymizers"], "comparison": Comparison.from_json(content)}
+        return {**content, "releases": content["anonymizers"], "comparison": content}
 
 
 @operation(Compare)

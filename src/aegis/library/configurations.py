@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from aegis.commands.configurations import Diff, Generate
 from aegis.data.output import check_apart, check_free
@@ -20,7 +20,7 @@ from aegis.masking.configuration_file import (
     save_configurations,
 )
 from aegis.operation import operation
-from aegis.result import Result
+from aegis.result import Result, called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +90,12 @@ def generate(options: Generate) -> Generated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference(Result):
-    """What a second configuration does differently; ``one`` and ``other`` are the ids of the two."""
+    """What a second configuration does differently; ``first`` and ``second`` are the ids of the two."""
 
-    one: str
-    other: str
+    first: str = field(metadata=called("one"))
+    second: str = field(metadata=called("other"))
     lines: tuple[str, ...]
+    also_shown: ClassVar[tuple[str, ...]] = ("equal",)
 
     @property
     def equal(self) -> bool:
@@ -107,14 +108,10 @@ class Difference(Result):
     def table_rows(self) -> list[dict[str, Any]]:
         return [{"difference": line} for line in self.lines]
 
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis diff --json`` prints."""
-        return {"one": self.one, "other": self.other, "equal": self.equal, "lines": list(self.lines)}
-
 
 @operation(Diff)
 def diff(options: Diff) -> Difference:
     """What the second configuration does differently: ``+`` masked there only, ``-`` here only, ``~`` in both."""
     first = one_configuration(options.first, hierarchies=options.hierarchies)
     second = one_configuration(options.second, hierarchies=options.hierarchies)
-    return Difference(one=first.id, other=second.id, lines=tuple(first.diff(second)))
+    return Difference(first=first.id, second=second.id, lines=tuple(first.diff(second)))

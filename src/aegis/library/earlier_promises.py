@@ -113,9 +113,8 @@ def _check_attacks(earlier: Policy, policy: Policy, entry: str) -> None:
 
 def _role_lost(column: str, role: str, entry: str) -> str:
     return (
-        f"{column!r} was {role} when {entry} left, and is not now: what it shows beside that release "
-        f"would be judged by nothing; call it {role.replace('-', '_')}, leave it out (--columns) or suppress it; "
-        f"{_WAYS_OUT}"
+        f"{column!r} was {role} when {entry} left, and is not now: what it shows beside that release would be judged "
+        f"by nothing; call it {role.replace('-', '_')}, suppress it, or leave it out (release --columns); {_WAYS_OUT}"
     )
 
 

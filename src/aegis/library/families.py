@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from aegis.candidates.search.search import search
 from aegis.commands.evaluate import K_ANONYMOUS, RELEASED
+from aegis.counts.answer import ask
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import TableCounts
+from aegis.counts.joint import Joint, TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import ConfigurationError, DataError, PolicyNotSatisfiedError
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.published_table import PublishedTable
+from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
 from aegis.library.anonymize import anonymize
 from aegis.library.proposals import generated
-from aegis.library.sanitized_tables import SanitizedTables
+from aegis.library.sanitize import column_values
+from aegis.library.sanitized_files import released_columns, with_releases
 from aegis.masking.configuration import Configuration
+from aegis.measures.measure import find_attribute_measure
 from aegis.privacy.policy import Policy
+from aegis.report.figures import listed
 
 GIVEN = "given"
 """What a user brings, as a family."""
@@ -34,6 +41,8 @@ _QUASI = 5  # columns taken for quasi-identifiers where none are named: those wi
 _MOST_NODES = 2_000  # not seconds: a family is the same on a busy machine
 _CLUSTERED = (5, 10, 25, 50)
 _NOISY = ("add_gaussian_noise", "add_laplace_noise", "randomize", "shuffle")
+_LABEL_MEASURE = "leave-one-out-information"  # a column of many values does not look better for that
+_RANGES = 10  # and a number whose values hardly repeat does not look worse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -167,3 +176,79 @@ class FamilySource:
             raise DataError(f"{called} does not hold the same records in the same order with the same label")
         pairs = count_pairs(dataset, counted, seed=self.seed) if len(counted.joints) > 1 else None
         return PublishedTable(name=called, counted=counted, pairs=pairs, rows=rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SanitizedTables:
+    """Mechanisms that were found once, and the table whose noise they draw."""
+
+    table: pa.Table
+    columns: dict[str, NDArray[Any]]
+    sanitizers: Sanitizers
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, dataset: Dataset, counted: TableCounts, *, quasi: Sequence[str], seed: int) -> SanitizedTables:
+        """Mechanisms for the sensitive attributes or, where none is named, for those that say most about the label.
+
+        The adversary knows the quasi-identifiers, the authorised party every attribute that is not private.
+        """
+        table = ask(dataset.table)
+        columns = {name: column_values(table[name], dataset.schema.kind(name)) for name in counted.joints}
+        named = [name for name in dataset.roles.sensitive if name in columns]
+        private = named
+        if not named:
+            others = [name for name in columns if name not in dataset.roles.quasi_identifying]
+            tells = {name: _label_information(counted.joints[name]) for name in others or columns}
+            private = choose_private(columns, sorted(tells, key=lambda name: -tells[name]), seed=seed)
+        sanitizers = find_sanitizers(columns, private=private, adversary=quasi, seed=seed)
+        why = "named as sensitive" if named else "none is named as sensitive, these say most about the label"
+        return cls(table=table, columns=columns, sanitizers=sanitizers, notes=_notes(sanitizers, why))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(_called(share) for share in self.sanitizers.by_share)
+
+    def drawn(self, seed: int) -> Iterator[tuple[str, pa.Table]]:
+        """The sanitized tables by name, rows in their order, releases called what the columns were called."""
+        for number, (share, mechanisms) in enumerate(self.sanitizers.by_share.items()):
+            noise = np.random.default_rng([seed, number])
+            drawn = {
+                mechanism.column: mechanism.apply(self.columns[mechanism.column], rng=noise) for mechanism in mechanisms
+            }
+            released = released_columns(mechanisms, drawn, keep_names=True)
+            yield _called(share), with_releases(self.table, released)
+
+
+def _label_information(joint: Joint) -> float:
+    """How much an attribute says about the label, ordered values in ranges of equally many records."""
+    counts = np.asarray(joint.counts, dtype=np.float64)
+    if joint.attribute.kind.is_ordered:
+        records = counts.sum(axis=1)
+        middle = (np.cumsum(records) - records / 2) / max(records.sum(), 1.0)
+        grouped = np.zeros((_RANGES, counts.shape[1]))
+        np.add.at(grouped, np.minimum((_RANGES * middle).astype(np.int64), _RANGES - 1), counts)
+        counts = grouped
+    return float(find_attribute_measure(_LABEL_MEASURE)(counts))
+
+
+def _called(share: float) -> str:
+    return f"sanitized-{100 * share:.0f}"
+
+
+def _notes(sanitizers: Sanitizers, why: str) -> tuple[str, ...]:
+    if not sanitizers.by_share:
+        return sanitizers.notes
+    first = (
+        f"{', '.join(_called(share) for share in sanitizers.by_share)}: {listed(list(sanitizers.private))} ({why}) "
+        "released at that percentage of the error which knowing the other columns leaves without a release; the "
+        f"adversary knows {', '.join(sanitizers.adversary)} and how the release was made"
+    )
+    audited = [
+        f"{_called(share)}, {column.mechanism.column}: the authorised party errs by {column.reconstruction.loss:.4g}, "
+        f"the adversary by {column.audit.worst:.4g}, and {100 * column.protection[0].after.certain:.1f} % of the "
+        f"records are determined for it{''.join(f'; {words}' for words in column.cautions)}"
+        for share, fitted in sanitizers.fitted.items()
+        for column in fitted
+    ]
+    return (first, *audited, *sanitizers.notes)

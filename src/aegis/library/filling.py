@@ -1,8 +1,9 @@
 """Missing values where a method needs a value in every cell: stated, never in silence.
 
 A missing text is a category of its own. A missing number stands at the median of its column: the value that is wrong by
-least on average, and the same for everybody, so that it tells nobody apart. Whoever asked is told which columns were
-filled, and the table itself keeps its gaps wherever a column is published as it is.
+least on average, and the same for everybody, so that it tells nobody apart. An infinite number is missing as well, as
+everywhere where a table is read, and that is said. Whoever asked is told which columns were filled, and the table
+itself keeps its gaps wherever a column is published as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 
 MISSING = "(missing)"
 """How a missing text is called where it is a category."""
+
+AT_MEDIAN = "stand at the median of the others (an infinite number counts as missing)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ def filled_table(table: pa.Table, names: Collection[str]) -> tuple[pa.Table, tup
             continue
         middle = float(np.median(column.drop_null().cast(pa.float64()).to_numpy()))
         value = round(middle) if pa.types.is_integer(column.type) else middle
-        filled.append(FilledColumn(name=name, values=column.null_count, by="stand at the median of the others"))
+        filled.append(FilledColumn(name=name, values=column.null_count, by=AT_MEDIAN))
         full = pc.fill_null(column, pa.scalar(value, column.type))
         table = table.set_column(table.column_names.index(name), name, full)
     return table, tuple(filled)
@@ -56,8 +59,8 @@ def filled_columns(
     made, filled = dict(columns), []
     for name, values in columns.items():
         if values.dtype.kind == "f":
-            absent = np.isnan(values)
-            by = "stand at the median of the others"
+            absent = ~np.isfinite(values)
+            by = AT_MEDIAN
         elif values.dtype.kind == "O":
             absent = np.fromiter((value is None for value in values), dtype=bool, count=len(values))
             by = "are a category of their own"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import ibis
@@ -97,7 +97,11 @@ def _judged(
         )
     typed = open_dataset(path, roles=Roles(identifying=tuple(strange)))
     own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
-    verdict = None if classes is None else _verdict(classes, policy)
+    verdict = None
+    if classes is not None and policy is None:
+        verdict = CandidateVerdict.without_policy(classes)
+    elif classes is not None and policy is not None:
+        verdict = CandidateVerdict.of(judge_all(classes, policy, suppress=False))
     if verdict is not None and verdict.satisfied and policy is not None and out is not None:
         verdict = _together(verdict, written, dataset, policy, roles, hierarchies, out)
     candidate = finished_table(path.stem, own, sample)
@@ -113,29 +117,6 @@ def _judged(
     )
 
 
-def _verdict(classes: ClassTable, policy: Policy | None) -> CandidateVerdict:
-    if policy is None:
-        smallest = int(classes.sizes.min()) if classes.classes else 0
-        return CandidateVerdict(
-            satisfied=None,
-            suppressed=classes.suppressed,
-            smallest_class=smallest,
-            failing=(),
-            average_risk=classes.classes / max(classes.records, 1),
-        )
-    judged = judge_all(classes, policy, suppress=False)
-    failing = tuple(verdict.title for verdict in judged.verdicts if not verdict.satisfied)
-    if not judged.satisfied and not failing:
-        failing = ("max_suppression",)
-    return CandidateVerdict(
-        satisfied=judged.satisfied,
-        suppressed=judged.suppressed,
-        smallest_class=judged.smallest_class,
-        failing=failing,
-        average_risk=judged.classes / max(judged.records, 1),
-    )
-
-
 def _together(
     alone: CandidateVerdict,
     written: Dataset,
@@ -148,11 +129,7 @@ def _together(
     """The verdict on a table that satisfies the policy by itself, together with what is out, row by row."""
     shown = ask(written.table)
     check_same_rows(ask(dataset.table), shown, source=dataset.name, finished=written.name)
-    known = ask(out.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
-    beside = as_dataset(ibis.memtable(shown.append_column(KNOWN_CLASS, known)), name=written.name)
+    known_classes = ask(out.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
+    beside = as_dataset(ibis.memtable(shown.append_column(KNOWN_CLASS, known_classes)), name=written.name)
     classes = classes_of(beside, policy, roles, hierarchies=hierarchies, known=True)
-    together = judge_together(classes, policy, gone=out.gone_from(classes), suppress=False)
-    if together.satisfied and not together.held:
-        return alone
-    failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
-    return replace(alone, satisfied=False, failing=failing)
+    return alone.beside(judge_together(classes, policy, gone=out.gone_from(classes), suppress=False))

@@ -61,10 +61,6 @@ class HierarchyPreview(Result):
     def table_rows(self) -> list[dict[str, Any]]:
         return [{"column": column.name, **plain(level)} for column in self.columns for level in column.levels]
 
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis hierarchies --json`` prints."""
-        return dict(plain(self))
-
 
 @operation(MakeHierarchies)
 def hierarchies(options: MakeHierarchies) -> HierarchyPreview:

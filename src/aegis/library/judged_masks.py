@@ -50,14 +50,14 @@ class MasksToJudge:
     hierarchies: Mapping[str, Hierarchy]
     out: Standing | None
 
-    def judged(self, given: list[Configuration]) -> JudgedMasks:
+    def judged(self, proposed: list[Configuration]) -> JudgedMasks:
         """The given configurations and the generated ones that the options ask for, each with its verdict."""
-        options, own = self.options, {configuration.name for configuration in given}
+        options, own_names = self.options, {configuration.name for configuration in proposed}
         if self.policy is not None:
-            for configuration in given:
+            for configuration in proposed:
                 check_identifying(self.roles, configuration.masks)
         candidates = propose(
-            given,
+            proposed,
             options,
             self.counts,
             self.dataset.schema.names,
@@ -67,15 +67,15 @@ class MasksToJudge:
             none_is_fine=options.has_others,
         )
         verdicts_of = judging(self.dataset, self.policy, hierarchies=self.hierarchies, out=self.out)
-        verdicts = self._verdicts(candidates, own, verdicts_of)
+        verdicts = self._verdicts(candidates, own_names, verdicts_of)
         notes: tuple[str, ...] = ()
-        made = len(candidates) - len(given)
+        made = len(candidates) - len(proposed)
         if made < options.generate:
             notes = (
                 f"these columns and masks allow {count(made, 'different configuration')}, fewer than "
                 f"{options.generate}",
             )
-        passed = sum(configuration.name not in own for configuration in verdicts.passed)
+        passed = sum(configuration.name not in own_names for configuration in verdicts.passed)
         if self.policy is not None and passed < made and options.strength in AIMED:
             stronger = self._stronger(verdicts_of, candidates, most=options.generate - passed)
             verdicts = replace(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from aegis.commands.fields import PathLike, Reading
+from aegis.commands.fields import NO_LEDGER, PathLike, Reading
 from aegis.data.dataset import Dataset
 from aegis.data.shell import word
 from aegis.library.recognition import ledger_of_rows
 from aegis.plural import count
 from aegis.releases.ledger import ledger_path, read_ledger
-
-NO_LEDGER = "none"
 
 
 class NamesLedger(Protocol):
@@ -54,11 +52,11 @@ def not_judged_with(data: object, dataset: Dataset, options: Reading) -> str | N
     if ledger is not None and ledger.releases:
         left, more = f"{count(len(ledger.releases), 'release')} of this table left before ({ledger.path.name})", ""
     else:
-        known = ledger_of_rows(dataset, besides=ledger, focus=focus)
-        if known is None:
+        recorded = ledger_of_rows(dataset, besides=ledger, focus=focus)
+        if recorded is None:
             return None
-        left = f"{dataset.name} holds rows of {known.source}, of which something left before ({known.ledger})"
-        more = f" --ledger {word(known.ledger)}"
+        left = f"{dataset.name} holds rows of {recorded.source}, of which something left before ({recorded.ledger})"
+        more = f" --ledger {word(recorded.ledger)}"
     return (
         f"{left}: what was written here is judged together with nothing of it and is not on the record; before it "
         f"leaves: aegis release TABLE --rows-of {word(source)}{more} --policy POLICY.yaml --out OUT"

@@ -69,13 +69,13 @@ def listed_values(source: Source, counts: ReleaseCounts) -> dict[str, ListedValu
         if any(isinstance(link, RandomMask | PermutingMask) for link in links_of(fitted)):
             continue  # which label a value got was drawn
         kind = source.dataset.schema.kind(column)
-        told = earlier.get(column) or _common(source.dataset, column, source.policy.unit, at_least=at_least)
-        fits = told["at_least"] >= at_least and told.get("kind") == kind.value
-        labels = _labels(told["values"], kind, fitted) if fits else None
+        values = earlier.get(column) or _common(source.dataset, column, source.policy.unit, at_least=at_least)
+        fits = values["at_least"] >= at_least and values.get("kind") == kind.value
+        labels = _labels(values["values"], kind, fitted) if fits else None
         listed[column] = (
             ListedValues(at_least=at_least, kind=kind, values=(), labels=())
             if labels is None
-            else ListedValues(at_least=told["at_least"], kind=kind, values=tuple(told["values"]), labels=labels)
+            else ListedValues(at_least=values["at_least"], kind=kind, values=tuple(values["values"]), labels=labels)
         )
     return listed
 
@@ -84,8 +84,8 @@ def _listed_earlier(leavings: Iterable[Leaving]) -> dict[str, Mapping[str, Any]]
     """What the first release said that listed values of a column."""
     first: dict[str, Mapping[str, Any]] = {}
     for leaving in leavings:
-        for column, told in (leaving.listed or {}).items():
-            first.setdefault(column, told)
+        for column, values in (leaving.listed or {}).items():
+            first.setdefault(column, values)
     return first
 
 

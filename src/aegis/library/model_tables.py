@@ -77,13 +77,13 @@ def split_recoding(
     """The original columns, ready to be cut into boxes for the label on any of the rows."""
     name, label_domain, label_of_row = label
     coded = [_as_texts(original, column) if column in categorical else _own(original, column) for column in quasi]
-    held = {secret: _own(original, secret) for secret in secrets if secret != name}
+    contents = {secret: _own(original, secret) for secret in secrets if secret != name}
     return SplitRecoding(
         columns=tuple(quasi),
         domains=tuple(domain for domain, _ in coded),
         codes=np.column_stack([codes for _, codes in coded]).astype(np.int64),
         label=name,
-        contents={name: (label_domain, label_of_row), **held},
+        contents={name: (label_domain, label_of_row), **contents},
         policy=policy,
         table_rows=len(label_of_row),
         seed=seed,

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from aegis.commands.merge import Merge
 from aegis.commands.summarize import Summarize
-from aegis.counts.addition import add_summaries, check_addable
-from aegis.counts.collect_part import count_part
+from aegis.counts.addition import add_summaries, check_addable, count_part
 from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.summary import Summary, configuration_of, reduced
 from aegis.errors import OutputError, SummaryError

@@ -176,14 +176,14 @@ def checked(configurations: list[Configuration], columns: Iterable[str]) -> list
         raise ConfigurationError(
             "there is no configuration to rank; give some with --configs or make some with --generate"
         )
-    known = set(columns)
+    there_are = set(columns)
     names: set[str] = set()
     for configuration in configurations:
         for column in configuration.masks:
-            if column not in known:
+            if column not in there_are:
                 raise ConfigurationError(
                     f"configuration {configuration.name!r} masks the column {column!r}, which the table does not have; "
-                    f"its columns are {', '.join(sorted(known))}"
+                    f"its columns are {', '.join(sorted(there_are))}"
                 )
         if configuration.name in names:
             raise ConfigurationError(f"two configurations are called {configuration.name!r}; rename one")

@@ -14,6 +14,8 @@ from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import MOST_ROWS, Sample, draw_sample
 from aegis.masking.configuration import Configuration
+from aegis.masking.mask import Mask
+from aegis.masking.transition import Transition
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.progress import Progress
 from aegis.ranking.verdicts import CandidateVerdict, ReleasedClasses, Verdicts
@@ -45,6 +47,7 @@ def race_configurations(
     *,
     goal: str | None,
     policy: Policy | None = None,
+    changes: Mapping[tuple[str, Mask], Transition] | None = None,
     others: Sequence[Candidate] = (),
     doubts: Mapping[str, str] | None = None,
     seed: int,
@@ -52,9 +55,10 @@ def race_configurations(
 ) -> RaceResult:
     """Race the configurations that passed, each with the records suppressed that its release would suppress.
 
-    ``doubts`` says of some of the ``others`` why they cannot be compared.
+    ``changes`` is what masks do to the columns, where the counts were masked before; ``doubts`` says of some of the
+    ``others`` why they cannot be compared.
     """
-    tables = MaskTables(sample)
+    tables = MaskTables(sample, changes=changes)
     dropped = policy is not None and policy.suppressed is Suppressed.DROPPED
     candidates: list[Candidate] = [
         masked_candidate(configuration, tables, verdicts.by_name.get(configuration.name), dropped=dropped)

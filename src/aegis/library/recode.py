@@ -13,9 +13,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
-from aegis.candidates.boxes.recoding import FORMAT, STAR, Boxes
-from aegis.candidates.clusters.anonymizer import Anonymized
+from aegis.candidates.boxes.recoding import FORMAT, Boxes
+from aegis.candidates.boxes.regions import STAR
 from aegis.candidates.clusters.methods import ANONYMIZERS
+from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.risk import THRESHOLDS
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask, codes_in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import connect
 from aegis.data.output import PRIVATE, check_apart, check_free, draft_of
 from aegis.errors import DataError, RoleError
+from aegis.library.filling import FilledColumn, filled_columns
 from aegis.library.opening import open_table
 from aegis.library.sanitize import column_values
 from aegis.operation import operation
@@ -26,15 +27,24 @@ from aegis.releases.write import check_format, write_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconstructed:
-    """Where the estimates are, and the error that was measured for each column when the release was made."""
+    """Where the estimates are, and the error that was measured for each column when the release was made.
+
+    ``filled`` are the party's own columns in which missing values were given a category or the median.
+    """
 
     rows: int
     promised: dict[str, float]
     out: Path
+    filled: tuple[FilledColumn, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis reconstruct --json`` prints."""
-        return {"rows": self.rows, "error_on_rows_kept_apart": self.promised, "out": str(self.out)}
+        return {
+            "rows": self.rows,
+            "error_on_rows_kept_apart": self.promised,
+            "out": str(self.out),
+            "filled": [asdict(column) for column in self.filled],
+        }
 
 
 @operation(Reconstruct)
@@ -69,6 +79,7 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     for name in columns:
         if name.endswith("_released") and columns[name].dtype.kind == "f":
             columns[name] = np.nan_to_num(columns[name])  # where nothing was released nothing stands there
+    columns, filled = filled_columns(columns)  # as they were filled where the release was made
     table: pa.Table = read[id(own)]
     for each in reconstructors:
         estimate = each.estimate(columns, rows=rows)
@@ -83,5 +94,8 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
         expression = connect(None).create_table("reconstructed", table, temp=True)
         write_table(expression, draft, like=out, shuffle=False)
     return Reconstructed(
-        rows=rows, promised={each.mechanism.column: each.promised_loss for each in reconstructors}, out=out
+        rows=rows,
+        promised={each.mechanism.column: each.promised_loss for each in reconstructors},
+        out=out,
+        filled=filled,
     )

@@ -8,7 +8,7 @@ appears under its name before the last step.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,18 @@ from aegis.commands.release import Release
 from aegis.data.engine import read_frame
 from aegis.library.attack_release import attack_draft, attacks_wanted
 from aegis.library.listed_values import listed_values
-from aegis.library.release_certificate import certificate_of
+from aegis.library.release_certificate import certificate_of, utility_kept
 from aegis.library.release_draft import draft_of, measure_draft, output_paths
 from aegis.library.release_judgement import judge_release, treated
 from aegis.library.release_record import remember_release
 from aegis.library.release_source import count_published, fitted_configuration, open_source
 from aegis.library.row_by_row import SameRows
 from aegis.library.unlisted import named_warning
-from aegis.library.utility_kept import utility_kept
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
 from aegis.releases.signature import read_private, signature_path, write_signature
-from aegis.result import Result, plain
+from aegis.result import Result, called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +47,7 @@ class Released(Result):
     """
 
     out: str
-    certificate_path: Path
+    certificate_path: Path = field(metadata=called("certificate"))
     rows: int
     suppressed: int
     verdicts: tuple[StatedVerdict, ...]
@@ -105,15 +104,6 @@ class Released(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [verdict.as_row() for verdict in self.verdicts]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis release --json`` prints."""
-        content = plain(self)
-        return {"out": content.pop("out"), "certificate": content.pop("certificate_path"), **content}
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**content, "certificate_path": content["certificate"]}
 
 
 @operation(Release)

@@ -1,32 +1,40 @@
-"""What the certificate of a release says."""
+"""What the certificate of a release says, and what the release keeps of what the raw table says about its label."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import ibis
 import numpy as np
 
 from aegis._version import __version__
 from aegis.commands.release import Release
 from aegis.counts.answer import ask
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
 from aegis.counts.grouping import summed
+from aegis.data.dataset import Dataset
 from aegis.data.domain import show
+from aegis.data.schema import Roles
 from aegis.library.attack_release import as_certified
 from aegis.library.check import unlisted
 from aegis.library.identifying_masks import pseudonymous
 from aegis.library.listed_values import ListedValues
+from aegis.library.masked_data import masked_data
 from aegis.library.people import certified_verdicts
 from aegis.library.release_draft import Draft
 from aegis.library.release_judgement import Judged
 from aegis.library.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, to_mapping
+from aegis.masking.mask import Mask
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.written_labels import as_labels, labels_of, names_values
+from aegis.measures.leave_one_out import leave_one_out_information
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Suppressed
 from aegis.releases.certificate import Certificate
@@ -37,6 +45,10 @@ from aegis.result import plain
 
 if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult
+
+
+MOST_ROWS = 250_000
+"""Larger tables are compared on a sample of about so many rows: raw tuples are nearly as many as rows."""
 
 
 def certificate_of(
@@ -193,3 +205,54 @@ def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
         "despite": judged.despite,
         **({} if standing.same_rows is None else {"order_seen_by": plain(standing.same_rows)}),
     }
+
+
+def utility_kept(
+    dataset: Dataset, masks: Mapping[str, Mask], roles: Roles, *, released: ClassTable
+) -> dict[str, Any] | None:
+    """What the quasi-identifiers say about the label, in bits of leave-one-out information: released and raw.
+
+    Once summed over the columns, each by itself, and once of the whole tuple. The share kept is that of the columns:
+    raw tuples are often too rare for anything to be learned from them, and masking then makes the tuple say more.
+    None where there is no label, or it is masked, or no quasi-identifier is released.
+    """
+    label = roles.label
+    quasi = roles.quasi_identifying
+    if label is None or label not in released.contents or label in masks or not quasi:
+        return None
+    if released.records <= MOST_ROWS:
+        after, raw = released, count_classes(dataset, quasi, contents=(label,))
+    else:
+        # Rare values say less in a sample than in all rows, so both are measured on the same one, before suppression.
+        sample = replace(dataset, table=dataset.table.filter(ibis.random() < MOST_ROWS / released.records).cache())
+        masked = masked_data(sample, {column: mask for column, mask in masks.items() if column in quasi}).dataset
+        after, raw = (count_classes(each, quasi, contents=(label,)) for each in (masked, sample))
+    columns, raw_columns = _column_bits(after, label), _column_bits(raw, label)
+    return {
+        "label": label,
+        "measure": "leave-one-out-information",
+        "unit": "bits",
+        "columns": {"released": columns, "raw": raw_columns},
+        "tuple": {"released": _tuple_bits(after, label), "raw": _tuple_bits(raw, label)},
+        "kept_share": columns / raw_columns if raw_columns > 0 else None,
+        "compared_on_rows": raw.records,
+    }
+
+
+def _tuple_bits(table: ClassTable, label: str) -> float:
+    return float(leave_one_out_information(np.asarray(table.contents[label].dense())))
+
+
+def _column_bits(table: ClassTable, label: str) -> float:
+    """The sum over the columns; the suppressed records count as a value of their own."""
+    content = table.contents[label]
+    total = 0.0
+    for position, domain in enumerate(table.domains):
+        codes = table.codes[:, position][content.owners]  # the code of suppressed records, -1, is the last row
+        joint = np.bincount(
+            np.where(codes < 0, domain.size, codes) * content.domain.size + content.values,
+            weights=content.counts,
+            minlength=(domain.size + 1) * content.domain.size,
+        )
+        total += float(leave_one_out_information(joint.reshape(domain.size + 1, content.domain.size)))
+    return total

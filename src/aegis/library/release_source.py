@@ -20,12 +20,13 @@ from aegis.errors import RoleError
 from aegis.library.derivation import check_made_of
 from aegis.library.identifying_masks import check_identifying
 from aegis.library.judging import classes_of, read_policy, refuse_sanitized
+from aegis.library.ledger_opening import standing_of
 from aegis.library.masked_data import MaskedData, all_masks, masked_data, roles_with
 from aegis.library.opening import open_table, reading
 from aegis.library.people import check_hidden
 from aegis.library.proposals import find_hierarchies, one_configuration
 from aegis.library.sensitive_masks import masks_shown_earlier
-from aegis.library.standing import Standing, standing_of
+from aegis.library.standing import Standing
 from aegis.library.unlisted import decide
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
@@ -81,6 +82,8 @@ def open_source(options: Release) -> Source:
         configuration = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
     dataset = _opened(options)
     original = dataset if options.rows_of is None else open_dataset(options.rows_of, **reading(options))
+    if options.rows_of is not None:
+        dataset = replace(dataset, roles=_roles_of_source(original, dataset))
     roles = policy.roles_in(dataset.schema, roles_with(dataset, configuration, label=options.label))
     if options.rows_of is not None:
         check_made_of(replace(dataset, roles=roles), original)
@@ -93,6 +96,7 @@ def open_source(options: Release) -> Source:
         insensitive=options.insensitive,
         masked=configuration.columns,
         columns=options.columns,
+        original=original,
     )
     roles = decided.roles
     left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
@@ -140,6 +144,12 @@ def _opened(options: Release) -> Dataset:
         usual: dict[str, Any] = {each.name: each.default for each in fields(options) if each.name in READING}
         options = replace(options, **usual)
     return open_table(options.data, options)
+
+
+def _roles_of_source(original: Dataset, finished: Dataset) -> Roles:
+    """The roles of a finished table: its own, and for the columns that have none those that its source gives them."""
+    elsewhere = [name for name in original.roles.named if name not in finished.schema]
+    return without(original.roles, elsewhere).overridden_by(finished.roles)
 
 
 def _left_out(dataset: Dataset, columns: Sequence[str] | None) -> tuple[str, ...]:

@@ -14,8 +14,9 @@ from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import TOP
 from aegis.data.kind import Kind
 from aegis.data.project import Project, read_project
-from aegis.errors import PolicyNotSatisfiedError, ProjectError, RoleError
-from aegis.library.guided.comparing import Comparison, compare
+from aegis.errors import HierarchyError, PolicyNotSatisfiedError, ProjectError, RoleError
+from aegis.library.guided.comparing import compare
+from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.leaving import AttackFigures, Left, exposing, exposure_words, free_name
 from aegis.library.guided.looking import Look, look
 from aegis.library.release import Released
@@ -118,10 +119,13 @@ def run(options: Run) -> Rerun:
                 data=data,
                 ledger=ledger,
                 recipient=options.recipient,
+                despite_ledger=options.despite_ledger,
                 overwrite=options.overwrite,
                 again=comparison is None,
             )
             break
+        except HierarchyError as error:
+            raise HierarchyError(f"{error} under hierarchies in {path.name}, or choose anew with --choose") from None
         except PolicyNotSatisfiedError as error:
             if comparison is None:
                 raise

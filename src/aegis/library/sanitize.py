@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
+from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted, refuse_unprotected
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.checkpoint import check_checkpoint
 from aegis.candidates.sanitizers.costs import read_costs
@@ -89,6 +89,19 @@ class Sanitized(Result):
         """What stands in place of what."""
         audited = "" if self.audits else "; nothing audited"
         return f"{count(self.rows, 'row')}: {', '.join(self.columns)} replaced by {', '.join(self.released)}{audited}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Caps that hold only under the estimate or for a summary, adversaries from whom next to nothing is kept."""
+        by_column = [
+            f"{audited.column}: {words}"
+            for audited in self.audits
+            for words in (
+                *(() if audited.proof is None or audited.proof.holds_for_set else (audited.proof.where_caps_hold,)),
+                *audited.unprotected,
+            )
+        ]
+        return (*by_column, *(f"{each.column}: {each.beyond_cap}" for each in self.written if each.beyond_cap))
 
     def table_rows(self) -> list[dict[str, Any]]:
         """The error of every party with the release and without, column by column."""
@@ -177,6 +190,9 @@ def sanitize(options: Sanitize) -> Sanitized:
             ranges = ranges_of(columns, options.private)
             columns[joint_name(options.private)] = joined(columns, options.private, ranges)
         fitted = _fitted(options, columns, ranges)
+        if not options.despite_adversary:
+            for audited in fitted:
+                refuse_unprotected(audited)
         model = Model(
             mechanisms=tuple(column.mechanism for column in fitted), public=public, authorized=_groups(options)
         )
@@ -193,7 +209,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         if not len(columns[model.mechanisms[0].column]):
             raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
     noise = _noise(options.seed)
-    drawn = {one.column: one.apply(columns[one.column], rng=noise) for one in model.mechanisms}
+    drawn = {each.column: each.apply(columns[each.column], rng=noise) for each in model.mechanisms}
     if fitted:
         written = check_written(
             fitted,
@@ -307,8 +323,8 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]], ranges: Part
         adversaries=[{name: columns[name] for name in side} for side in _adversaries(options)],
         distortions=_distortions(options, options.distortions),
         also=[
-            ({name: columns[name] for name in known}, _distortions(options, allowed))
-            for known, allowed in options.further_groups
+            ({name: columns[name] for name in group}, _distortions(options, allowed))
+            for group, allowed in options.further_groups
         ],
         family=cast(Family, options.family),
         caps=_caps(options),
@@ -334,7 +350,7 @@ def _possible_proxies(dataset: Dataset, private: Sequence[str], public: Sequence
 
 
 def _caps(options: Sanitize) -> Caps | None:
-    caps = Caps(posterior=options.posterior, leakage=options.leakage, local_dp=options.local_dp)
+    caps = Caps(posterior=options.posterior, leakage=options.leakage, local_dp=options.local_dp, strict=True)
     return caps if caps else None
 
 

@@ -8,7 +8,7 @@ from aegis.candidates.sanitizers.candidate import SanitizedCandidate, column_val
 from aegis.errors import RoleError, SanitizerError
 from aegis.evaluation.sanitizing import Sanitizers, find_sanitizers
 from aegis.library.candidate_kinds import Made, Workshop
-from aegis.library.candidate_makers import search
+from aegis.library.searched_kind import searched
 from aegis.plural import count
 
 MOST_ROWS = 4_000
@@ -47,7 +47,7 @@ def sanitized(workshop: Workshop) -> list[Made]:
     )
     if not sanitizers.by_share:
         raise SanitizerError("; ".join(sanitizers.notes))
-    (base,) = search(workshop)
+    (base,) = searched(workshop)
     return [
         Made(
             candidate=SanitizedCandidate(f"sanitized-{100 * share:.0f}", base.candidate, sample, mechanisms),
@@ -64,6 +64,7 @@ def _reason(sanitizers: Sanitizers, share: float) -> str:
     fitted: Sequence[str] = [
         f"{each.mechanism.column}: the adversary errs by {each.audit.worst:.4g}, "
         f"{100 * each.protection[0].after.certain:.1f} % of the records are determined for it"
+        f"{''.join(f'; {words}' for words in each.cautions)}"
         for each in sanitizers.fitted[share]
     ]
     refused = "".join(f"; {note}" for note in sanitizers.notes)

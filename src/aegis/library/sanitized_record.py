@@ -20,12 +20,13 @@ from aegis.data.schema import Roles
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.earlier_promises import check_promises
 from aegis.library.judging import classes_of, read_policy
+from aegis.library.ledger_opening import standing_of
 from aegis.library.ledger_refusal import breaks_with, refusal
 from aegis.library.masked_data import masked_data
 from aegis.library.remembering import remember
 from aegis.library.sensitive_masks import masks_shown_earlier
 from aegis.library.shown_columns import SANITIZED, Shown, check_drawn_once
-from aegis.library.standing import Standing, standing_of
+from aegis.library.standing import Standing
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.privacy.policy import Policy, narrowed, without
@@ -147,14 +148,14 @@ def put_on_record(
     standing, numbers = record.standing, []
     shown_to = (model.public, *model.authorized)
     private = tuple(chain.from_iterable(sources(mechanism) for mechanism in model.mechanisms))
-    for place, ((draft, out), known) in enumerate(zip(files.values(), shown_to, strict=True)):
-        columns = (*known, *private)
+    for place, ((draft, out), shown) in enumerate(zip(files.values(), shown_to, strict=True)):
+        columns = (*shown, *private)
         leaving = Leaving(
             name=out.name,
             kind=SANITIZED,
             recipient=standing.recipient if place == 0 else _group(place, len(model.authorized)),
             columns=tuple(name for name in standing.source.schema.names if name in columns),
-            quasi_identifying=tuple(name for name in record.roles.quasi_identifying if name in known),
+            quasi_identifying=tuple(name for name in record.roles.quasi_identifying if name in shown),
             rows=len(standing.present),
             version=standing.version,
             policy=None if record.policy is None else record.policy.to_mapping(),
@@ -189,6 +190,8 @@ def promise_of(audits: Sequence[AuditedColumn]) -> dict[str, Any]:
                 "adversary_errors_at_least": [adversary.proved_loss for adversary in audited.proof.adversaries],
                 "share_of_any_error_kept": audited.proof.kept_share,
                 "posterior_at_most": audited.proof.posterior,
+                "caps_hold_for_every_law": audited.proof.holds_for_set,
+                "in_words": [*audited.proof.sides, audited.proof.where_caps_hold],
                 "local_dp": audited.proof.local_dp,
                 "assumptions": list(audited.proof.assumptions),
             },

@@ -27,6 +27,7 @@ from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
 from aegis.library.counting import count
 from aegis.library.judging import classes_of, read_policy
+from aegis.library.ledger_opening import constraint_on
 from aegis.library.masked_data import masked_data
 from aegis.library.opening import open_table
 from aegis.library.orders import check_quasi_identifying, declared_orders, with_orders
@@ -34,7 +35,6 @@ from aegis.library.proposals import find_hierarchies
 from aegis.library.racing import masked_candidate, sample_of
 from aegis.library.search_boxes import FoundBoxes, search_boxes
 from aegis.library.sensitive_masks import masks_to_repeat
-from aegis.library.standing import constraint_on
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
 from aegis.masking.mask import Mask
@@ -217,7 +217,7 @@ def search(options: Search) -> Found | FoundBoxes:
         space=options.space,
         shortlist=max(10, options.train),
         seconds=options.seconds,
-        progress=None if options.progress is None else _reporting(options.progress),
+        progress=None if options.progress is None else search_progress(options.progress),
         out=out,
         **measure,
     )
@@ -290,7 +290,7 @@ def _described(candidate: Candidate) -> FoundCandidate:
     )
 
 
-def _reporting(progress: Progress) -> Callable[[Standing], None]:
+def search_progress(progress: Progress) -> Callable[[Standing], None]:
     """Where the search stands, as progress; nobody knows how many configurations are still to come."""
 
     def report(standing: Standing) -> None:

@@ -27,10 +27,10 @@ from aegis.learners.race import race
 from aegis.library.boxes_together import BoxesUnderLedger
 from aegis.library.counting import count as count_joints
 from aegis.library.judging import classes_of
+from aegis.library.ledger_opening import constraint_on
 from aegis.library.ledger_refusal import breaks_with, refusal
 from aegis.library.proposals import find_hierarchies
 from aegis.library.racing import sample_of
-from aegis.library.standing import constraint_on
 from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import without_known

@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from aegis.commands.fields import WithLedger
 from aegis.data.schema import Role
+from aegis.data.shell import word
 from aegis.errors import LedgerError
 from aegis.library.ledger_place import path_of
 from aegis.library.shown_columns import Shown, check_drawn_once, columns_shown, columns_to_show, hides
@@ -67,8 +68,8 @@ def masks_to_repeat(standing: Standing) -> dict[str, Mask]:
 def _cannot_be_looked_at(name: str, then: Shown, entry: str) -> str:
     how = "sanitized" if then.is_sanitized else "drawn at random"
     return (
-        f"the column {name!r} was {how} for {entry}, and nothing further may be shown of it: call it identifying in "
-        "the policy, release without it (--columns), or judge alone with --ledger none"
+        f"the column {name!r} was {how} for {entry}, and nothing further may be shown of it: hide it with "
+        f"--identifying {word(name)}, name another label if it is the label, or judge alone with --ledger none"
     )
 
 
@@ -113,7 +114,7 @@ def check_same_contents(
                 raise LedgerError(
                     f"the sensitive column {name!r} is {who} in {named}, and what both show of it together cannot be "
                     f"judged; allowed are the mask of that entry ({then.mask.describe()}) and leaving the column "
-                    "out (--columns); anything else needs a reason, with --despite-ledger"
+                    "out (release --columns); anything else needs a reason, with --despite-ledger"
                 )
 
 

@@ -100,7 +100,7 @@ def _drawn_already(name: str, *, then: Shown, now: Shown, entry: str) -> str:
         else f"whoever holds it {'as it is' if now.is_raw else 'under another mask'} beside that draw learns what was "
         "hidden"
     )
-    ways = "leave the column out (--columns) or suppress it"
+    ways = "suppress the column, or leave it out (release --columns)"
     if now.is_sanitized:
         ways = "or judge alone with --ledger none if it never left"
     return f"{name!r} was {how} for {entry}, and {why}: give that file again, {ways}; {_WAYS_OUT}"

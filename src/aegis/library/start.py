@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aegis._version import __version__
-from aegis.commands.fields import READING, Reading
+from aegis.commands.fields import NO_LEDGER, READING, Reading
 from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
 from aegis.data.project import PROJECT_FILE, Project, read_project
@@ -15,17 +15,23 @@ from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
-from aegis.library.guided.comparing import NO_LEDGER, Compared, Comparison, Leaving, Settings, compare, something_left
+from aegis.library.guided.comparing import Leaving, Settings, compare, something_left
+from aegis.library.guided.comparison import (
+    Compared,
+    Comparison,
+    comparison_key,
+    comparison_path,
+    keep_comparison,
+    kept_comparison,
+)
 from aegis.library.guided.deciding import published_words, with_roles
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
 from aegis.library.guided.first_picture import quick_settings
 from aegis.library.guided.guide import Guide
-from aegis.library.guided.kept import comparison_path, keep, kept, key_of
 from aegis.library.guided.leaving import (
     Left,
     free_name,
     leave,
-    leave_finished,
 )
 from aegis.library.guided.looking import (
     NOTATION_WORDS,
@@ -41,6 +47,7 @@ from aegis.library.judging import read_policy
 from aegis.library.ledger_place import path_of
 from aegis.library.opening import open_table
 from aegis.library.recognition import refuse_rows_of_others
+from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation
 from aegis.report.page import write_page
@@ -68,7 +75,7 @@ def walk(options: Start, guide: Guide) -> Started:
     project = opened_project(options)
     guide.begin(1, "What is in the table")
     project, dataset, seen = looked(project, options, guide)
-    if str(options.ledger) != NO_LEDGER:
+    if options.has_ledger:
         refuse_rows_of_others(dataset, path_of(project.source, options))
     guide.begin(2, "Which part each column plays")
     project = with_roles(project, seen, options, guide).write()
@@ -146,12 +153,12 @@ def opened_project(options: Start) -> Project:
                 "to replace it"
             )
         return project
-    given = {name: getattr(options, name) for name in READING if name in options.given()}
-    given = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-    if "engine" in given and "@" in str(given["engine"]):
+    reading = {name: getattr(options, name) for name in READING if name in options.given()}
+    reading = {name: list(value) if isinstance(value, tuple) else value for name, value in reading.items()}
+    if "engine" in reading and "@" in str(reading["engine"]):
         raise OptionError("the URL of the engine holds a password, which no project file should; give one without it")
     named = data if "://" in data or options.engine else _relative(Path(data), path)
-    return Project(path=path, data=named, reading=given, seed=options.seed)
+    return Project(path=path, data=named, reading=reading, seed=options.seed)
 
 
 def _relative(data: Path, project: Path) -> str:
@@ -245,7 +252,7 @@ def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -
     assert project.roles is not None
     assert project.policy is not None
     settings = settings_of(project, options)
-    key = key_of(
+    key = comparison_key(
         project.source,
         options.ledger,
         reading=reading_of(project),
@@ -257,10 +264,10 @@ def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -
         recipient=options.recipient,
     )
     path = comparison_path(project.path)
-    known = kept(path, key)
-    if known is not None:
+    before = kept_comparison(path, key)
+    if before is not None:
         guide.note("as raced in the last sitting: nothing changed since")
-        return known
+        return before
     decided: dict[str, Any] = {
         "roles": project.roles,
         "policy": project.policy,
@@ -287,7 +294,7 @@ def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -
         comparison = compare(
             project.source, **decided, settings=settings, reading=reading_of(project), **together, progress=progress
         )
-    keep(path, key, comparison)
+    keep_comparison(path, key, comparison)
     return comparison
 
 
@@ -339,43 +346,35 @@ def left_now(
     data: str | None = None,
     ledger: str | Path | None = None,
     recipient: str | None = None,
+    despite_ledger: str | None = None,
     overwrite: bool = False,
     again: bool = False,
 ) -> Left:
     """Release what the project has chosen; with ``again`` rows fall into the boxes of the release before."""
     if not project.is_decided or project.roles is None or project.policy is None:
         raise ProjectError(f"{project.path.name} has nothing chosen yet; aegis start goes on where it was left")
+    chosen = project.chosen or {}
+    made_by: Configuration | Finishing
     if project.configuration is None:
-        chosen = project.chosen or {}
-        return leave_finished(
-            data or project.source,
-            finishing=Finishing(
-                kind=chosen["kind"],
-                method=chosen["method"],
-                seed=project.seed,
-                boxes=boxes_path(project.path),
-                again=again,
-            ),
-            roles=project.roles,
-            policy=project.policy,
-            out=out,
-            reading=reading_of(project),
-            ledger=ledger,
-            recipient=recipient,
-            overwrite=overwrite,
+        made_by = Finishing(
+            kind=chosen["kind"],
+            method=chosen["method"],
+            seed=project.seed,
+            boxes=boxes_path(project.path),
+            again=again,
         )
-    (configuration,) = configurations_from_mapping(
-        project.configuration, name=(project.chosen or {}).get("name", "chosen")
-    )
+    else:
+        (made_by,) = configurations_from_mapping(project.configuration, name=chosen.get("name", "chosen"))
     return leave(
         data or project.source,
-        configuration=configuration,
+        made_by,
         roles=project.roles,
         policy=project.policy,
         out=out,
         reading=reading_of(project),
         ledger=ledger,
         recipient=recipient,
+        despite_ledger=despite_ledger,
         overwrite=overwrite,
     )
 

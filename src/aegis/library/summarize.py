@@ -77,7 +77,7 @@ def summarize(options: Summarize) -> Summary:
     scores = pair_scores(
         counts, dataset, counted, names=_scores_wanted(options), seed=options.seed, progress=options.progress
     )
-    race = _race(dataset, counted, verdicts, options)
+    race = _race(dataset, counted, verdicts, counts, options)
     full = replace(counts, scores=scores, race=race, rejected=verdicts.rejected, protection=protection)
     if options.min_count is not None:
         full = merge_small(full, options.min_count)
@@ -130,7 +130,9 @@ def _scores_wanted(options: Summarize) -> tuple[str, ...]:
     return tuple(dict.fromkeys(options.score))
 
 
-def _race(dataset: Dataset, counted: TableCounts, verdicts: Verdicts, options: Summarize) -> Mapping[str, Any] | None:
+def _race(
+    dataset: Dataset, counted: TableCounts, verdicts: Verdicts, counts: Summary, options: Summarize
+) -> Mapping[str, Any] | None:
     """What models reach on each configuration; None where it is not wanted, or would not be protected."""
     if not options.race or options.min_count is not None or options.epsilon is not None:
         return None
@@ -140,6 +142,7 @@ def _race(dataset: Dataset, counted: TableCounts, verdicts: Verdicts, options: S
         sample,
         goal=options.goal,
         policy=None if options.policy is None else read_policy(options.policy),
+        changes=counts.changes,
         seed=options.seed,
         progress=options.progress,
     )

@@ -39,6 +39,8 @@ from aegis.result import Result, plain
 
 MOST_ROWS = 1_000_000
 FEWEST_ROWS = 10
+LARGE_EPSILON = 10.0
+"""Beyond this a promise says little; it is warned of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,17 +100,27 @@ class Synthesized(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A seed, a delta that is too large for the table, and more columns than the model holds together."""
+        """A seed, a budget that promises little, columns that the model does not hold together."""
         texts = []
         if self.alone:
             texts.append(
                 f"the model holds {len(self.columns) - len(self.alone) - (self.label is not None)} columns together, "
                 f"those that say most; drawn without regard to them: {', '.join(self.alone)}"
             )
+        if not self.errors and len(self.columns) - (self.label is not None) > 1:
+            texts.append(
+                "under this budget noise would hide every pair of columns, so that they depend on each other through "
+                "the label only; use a larger epsilon, or fewer columns"
+            )
         if not self.private:
             texts.append(
                 "the noise was drawn by a seed, which whoever knows it can take off again: this table is for tests and "
                 "protects nobody"
+            )
+        if self.epsilon > LARGE_EPSILON:
+            texts.append(
+                f"an epsilon of {self.epsilon:g} promises little: the odds of a guess about a record may grow "
+                f"e^{self.epsilon:g} times; take {LARGE_EPSILON:g} at most"
             )
         if self.delta * max(self.records, 1.0) >= 1.0:
             texts.append(

@@ -91,12 +91,13 @@ def decide(
     insensitive: Sequence[str],
     masked: Collection[str],
     columns: Collection[str] | None,
+    original: Dataset | None = None,
 ) -> Decided:
     """Give a role to every column that would be published as it is, or raise.
 
     Columns in ``insensitive`` are, and all others without a role if it holds the word ``rest``. What looks identifying
     is left out unless it is named there. ``columns`` are those that are to be written; None for all of them. A mask
-    is a decision too.
+    is a decision too. What a finished table hides of a column still shows in its ``original``.
     """
     rest = REST in insensitive and REST not in dataset.schema
     named = tuple(dict.fromkeys(name for name in insensitive if not (rest and name == REST)))
@@ -117,6 +118,10 @@ def decide(
         return Decided(roles=roles, as_the_rest=(), left_out=(), named=suspected)
     others = [name for name in dataset.schema.names if name not in undecided]
     suspicious = looks_identifying(dataset, roles, masked=others)
+    if original is not None and original is not dataset:
+        at_first = [name for name in original.schema.names if name not in undecided]
+        hidden = looks_identifying(original, roles, masked=at_first)
+        suspicious = tuple(name for name in undecided if name in {*suspicious, *hidden})
     if suspicious and columns is not None:
         raise RoleError(
             f"{_named(suspicious)} would be published as {'it is' if len(suspicious) == 1 else 'they are'} and nobody "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from aegis.commands.verify import Verify
 from aegis.counts.answer import count_rows
@@ -18,6 +18,7 @@ from aegis.errors import AegisError, DataError, OptionError, VerificationError
 from aegis.library.identifying_masks import pseudonymous
 from aegis.library.proposals import find_hierarchies
 from aegis.library.recoded_certificate import check_recoding
+from aegis.library.stated_attacks import check_attacks
 from aegis.library.verify_rows import certified_masks, certified_roles, check_columns, check_masked, check_promise
 from aegis.library.written import measure_written, open_written
 from aegis.operation import operation
@@ -52,6 +53,7 @@ class Verification(Result):
     checks: tuple[VerifiedStep, ...]
     models: tuple[StatedVerdict, ...] = ()
     not_checked: tuple[str, ...] = ()
+    also_shown: ClassVar[tuple[str, ...]] = ("verified", "reason")
 
     @property
     def verified(self) -> bool:
@@ -72,10 +74,6 @@ class Verification(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         return [dict(plain(check)) for check in self.checks]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis verify --json`` prints."""
-        return {"verified": self.verified, "reason": self.reason, **plain(self)}
 
 
 @operation(Verify)
@@ -139,11 +137,14 @@ def verify(options: Verify) -> Verification:
         if boxes is not None:
             name = "recoding"
             steps.append(VerifiedStep(name=name, passed=True, said=check_recoding(certificate, boxes, table)))
+        name = "attacks"
+        if kind is not CertificateKind.BOXES and (attacked := check_attacks(content, whole)) is not None:
+            steps.append(VerifiedStep(name=name, passed=True, said=attacked))
         name = "models"
         compared = _compared(steps, certificate, left.policy, judgement)
         if not compared.verified:
             return compared
-        return replace(compared, not_checked=_not_checked(content, table.schema, options, kind))
+        return replace(compared, not_checked=_not_checked(content, table.schema, options, kind, whole))
     except (AegisError, ValueError, TypeError, KeyError, AttributeError) as error:
         sentence = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, name, sentence, judgement)
@@ -155,7 +156,9 @@ _AUDITED = (
 )
 
 
-def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify, kind: CertificateKind) -> tuple[str, ...]:
+def _not_checked(
+    content: Mapping[str, Any], schema: Schema, options: Verify, kind: CertificateKind, policy: Policy
+) -> tuple[str, ...]:
     """What a release that is verified may still be."""
     unsaid = [_WHO] if options.key is None else []
     masks, roles = certified_masks(content, kind), certified_roles(content)
@@ -175,11 +178,19 @@ def _not_checked(content: Mapping[str, Any], schema: Schema, options: Verify, ki
     if kind is CertificateKind.BOXES and options.model is None:
         unsaid.append("that the boxes made it (--model)")
     unsaid.append("the page .certificate.html: nothing covers it, and what counts is the .certificate.json")
-    ledger = content.get("ledger")
-    if ledger is None:
+    if content.get("utility") is not None:
+        unsaid.append("what it keeps of the label (utility): that was measured on the true rows")
+    if content.get("attacks"):
+        unsaid.append("what attacks found: they were run on the true rows")
+    if kind is CertificateKind.BOXES and policy.attacks:
+        unsaid.append("the attacks that its policy limits: boxes are attacked when they are released")
+    if content.get("ledger") is None:
         unsaid.append("what it shows beside other releases: its provider judged it alone")
     else:
-        unsaid.append("what it shows beside other releases: that is in its provider's ledger, and nowhere in the file")
+        unsaid.append(
+            "what it shows beside other releases, and what it was judged together with (ledger): that is in its "
+            "provider's ledger, and nowhere in the file"
+        )
     return tuple(unsaid)
 
 

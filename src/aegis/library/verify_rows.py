@@ -74,6 +74,11 @@ def check_masked(table: Dataset, content: Mapping[str, Any], kind: CertificateKi
     counts = _counts(content, policy)
     roles = certified_roles(content)
     masks = certified_masks(content, kind)
+    undecided = [name for name in columns if not _is_decided(name, content, roles, masks)]
+    if undecided:
+        raise VerificationError(
+            f"the column {undecided[0]!r} has no role and no mask in the certificate: nobody decided that it leaves"
+        )
     try:
         check_identifying(roles, {name: mask for name, mask in masks.items() if name in table.schema})
     except RoleError as error:
@@ -93,6 +98,11 @@ def check_masked(table: Dataset, content: Mapping[str, Any], kind: CertificateKi
     if not image.columns:
         return "no mask is stated: every value is as it was given to be released"
     return f"every value of {count(image.columns, 'masked column')} is one that its mask writes"
+
+
+def _is_decided(name: str, content: Mapping[str, Any], roles: Roles, masks: Mapping[str, Mask]) -> bool:
+    """Whether a column has a role or a mask, or stands among those that count as insensitive because nobody said."""
+    return roles.get(name) is not None or name in masks or name in content["roles"].get("unlisted_are_insensitive", ())
 
 
 def certified_masks(content: Mapping[str, Any], kind: CertificateKind) -> dict[str, Mask]:

@@ -1,8 +1,8 @@
 """The JSON Schema of configuration files, made from the masks themselves, so that it and the program agree.
 
 Whatever the schema refuses the program refuses. The program refuses a little more, which no schema can say: edges that
-do not rise, a ``low`` above ``high``, a width of too many decimals, a value or a column named twice, tokens that do not
-come last in a list, a hierarchy that is not there, and what does not fit the column.
+do not rise, a day that no calendar has, a ``low`` above ``high``, a width of too many decimals, a value or a column
+named twice, tokens that do not come last in a list, a hierarchy that is not there, and what does not fit the column.
 """
 
 from __future__ import annotations

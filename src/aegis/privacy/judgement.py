@@ -237,8 +237,8 @@ def _smallest_first(table: ClassTable, policy: Policy) -> NDArray[np.intp]:
     """
     contents = [table.contents[attribute] for attribute in policy.attributes]
     different = sum((np.diff(content.starts)[:-1] for content in contents), start=np.zeros(table.classes - 1, np.int64))
-    held = [content.fingerprints()[:-1] for content in contents]
-    return np.lexsort((*held, table.persons[:-1], -different, table.sizes[:-1]))
+    fingerprints = [content.fingerprints()[:-1] for content in contents]
+    return np.lexsort((*fingerprints, table.persons[:-1], -different, table.sizes[:-1]))
 
 
 def _worst(seen: ClassTable, verdicts: tuple[Verdict, ...]) -> tuple[FailingClasses, ...]:

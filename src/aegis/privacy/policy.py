@@ -186,6 +186,12 @@ class Policy:
                     f"the policy names column {column!r}, which the table does not have; "
                     f"its columns are {', '.join(schema.names)}"
                 )
+        for word, columns in (
+            ("identifying", self.roles.identifying),
+            ("quasi-identifying", self.roles.quasi_identifying),
+        ):
+            if self.roles.label is None and own.label in columns:
+                raise PolicyError(f"the policy names {own.label!r} {word}, but it is the label; choose another label")
         roles = own.overridden_by(self.roles)
         if self.unit is not None:
             roles = _with_unit(roles, self.unit)
@@ -248,8 +254,8 @@ class Policy:
         )
 
     @classmethod
-    def from_yaml(cls, text: str, *, where: str = "the policy") -> Policy:
-        return cls.from_mapping(parsed_yaml(text, where=where), where=where)
+    def from_yaml(cls, text: str) -> Policy:
+        return cls.from_mapping(parsed_yaml(text, where="the policy"), where="the policy")
 
     def to_yaml(self) -> str:
         return written_yaml(self.to_mapping())

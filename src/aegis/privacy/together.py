@@ -137,7 +137,8 @@ def judge_together(
     if gone is not None and len(gone.known) and table.people is not None:
         raise LedgerError(
             "records that left in an earlier release are no longer in the table, so nobody can say whose they were and "
-            f"people cannot be counted by {table.people.column!r} together with what is out; give the table with them"
+            f"people cannot be counted by {table.people.column!r} together with what is out; keep these records in the "
+            "table that you give, or release it for a reason that the certificate states, with --despite-ledger REASON"
         )
     own_tuples, tuple_of = group_tuples(table.codes[:, :-1], [domain.size for domain in table.domains[:-1]])
     marked = table.domains[-1].values.astype(np.int64)[table.codes[:, -1]]

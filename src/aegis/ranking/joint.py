@@ -31,21 +31,12 @@ _PAIRS = 10
 """Up to so many configurations every pair is tried, to say which two break the policy."""
 
 
-def joint_classes(
-    configurations: Sequence[Configuration], classes: ClassTable, policy: Policy, *, suppress: bool = True
-) -> ClassTable:
+def joint_classes(configurations: Sequence[Configuration], classes: ClassTable, policy: Policy) -> ClassTable:
     """The classes that several releases show together, each with the records suppressed that it would suppress.
 
     ``classes`` counts the raw tuples. A sensitive attribute is seen as finely as all of them together show it.
     """
-    return SeveralReleases.of(configurations, classes, policy, suppress=suppress).together()
-
-
-def breaking(
-    configurations: Sequence[Configuration], classes: ClassTable, policy: Policy, *, suppress: bool = True
-) -> tuple[tuple[str, ...], ...]:
-    """Which configurations break the policy together: those that do so alone, else pairs, else all of them."""
-    return SeveralReleases.of(configurations, classes, policy, suppress=suppress).breaking()
+    return SeveralReleases.of(configurations, classes, policy, suppress=True).together()
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -297,8 +297,9 @@ class Ranking(Result):
             fields = {name: value for name, value in content.items() if name != "configurations"}
             if "goal" in fields:
                 fields["race"] = {name: fields[name] for name in RaceFacts.__dataclass_fields__ if name in fields}
-                higher = goal_called(fields["goal"]).higher_is_better
-                fields |= {"measure": fields["goal"], "unit": "", "higher_is_better": higher, "reference": "exact"}
+                goal = goal_called(fields["goal"])
+                fields |= {"measure": fields["goal"], "unit": goal.title, "reference": "exact"}
+                fields["higher_is_better"] = goal.higher_is_better
             labels = tuple(cls.from_json(each) for each in fields.pop("labels", ()))
             definitions = {
                 place["configuration"]: _defined(place["definition"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from aegis.counts.class_table import ClassTable
 from aegis.masking.configuration import Configuration
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
-from aegis.privacy.judgement import judge_all
+from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy
-from aegis.privacy.together import KNOWN_CLASS, GoneFrom, judge_together, nobody_gone
+from aegis.privacy.together import KNOWN_CLASS, GoneFrom, Together, judge_together, nobody_gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -41,6 +41,37 @@ class CandidateVerdict:
     drawn: bool = False
     released: ReleasedClasses | None = None
     average_risk: float | None = None
+
+    @classmethod
+    def of(cls, judgement: Judgement, partitions: Mapping[str, Partition] | None = None) -> CandidateVerdict:
+        """From what the models say of its classes; ``partitions`` are what its masks do, where it is made of masks."""
+        failing = tuple(verdict.title for verdict in judgement.verdicts if not verdict.satisfied)
+        return cls(
+            satisfied=judgement.satisfied,
+            suppressed=judgement.suppressed,
+            smallest_class=judgement.smallest_class,
+            failing=failing or (() if judgement.satisfied else ("max_suppression",)),
+            released=None if partitions is None else ReleasedClasses(table=judgement.released, partitions=partitions),
+            average_risk=judgement.classes / max(judgement.records, 1),
+        )
+
+    @classmethod
+    def without_policy(cls, table: ClassTable) -> CandidateVerdict:
+        """What is known of its classes where nothing has to be satisfied."""
+        return cls(
+            satisfied=None,
+            suppressed=table.suppressed,
+            smallest_class=int(table.persons.min(initial=table.records)),
+            failing=(),
+            average_risk=table.classes / max(table.records, 1),
+        )
+
+    def beside(self, together: Together) -> CandidateVerdict:
+        """The same candidate judged together with what is out; one that fails by itself fails for that."""
+        if together.satisfied or not self.satisfied:
+            return self
+        failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
+        return replace(self, satisfied=False, failing=failing)
 
     @property
     def reason(self) -> str:
@@ -90,14 +121,7 @@ def class_sizes(configurations: Iterable[Configuration], classes: ClassTable) ->
     for configuration in configurations:
         merged = merged_classes(configuration, classes)
         if merged is not None:
-            smallest = int(merged.persons.min())
-            sizes[configuration.name] = CandidateVerdict(
-                satisfied=None,
-                suppressed=0,
-                smallest_class=smallest,
-                failing=(),
-                average_risk=merged.classes / max(merged.records, 1),
-            )
+            sizes[configuration.name] = CandidateVerdict.without_policy(merged)
     return sizes
 
 
@@ -144,36 +168,9 @@ def _verdict(configuration: Configuration, classes: ClassTable, policy: Policy, 
     partitions = partitions_of(configuration, classes)
     if partitions is None:
         return CandidateVerdict(satisfied=False, suppressed=0, smallest_class=0, failing=(), drawn=True)
-    if KNOWN_CLASS in classes.columns:
-        return _verdict_together(classes.merged(partitions), partitions, policy, gone)
-    judged = judge_all(classes.merged(partitions), policy)
-    failing = tuple(verdict.title for verdict in judged.verdicts if not verdict.satisfied)
-    if not judged.satisfied and not failing:
-        failing = ("max_suppression",)
-    return CandidateVerdict(
-        satisfied=judged.satisfied,
-        suppressed=judged.suppressed,
-        smallest_class=judged.smallest_class,
-        failing=failing,
-        released=ReleasedClasses(table=judged.released, partitions=partitions),
-        average_risk=judged.classes / max(judged.records, 1),
-    )
-
-
-def _verdict_together(
-    merged: ClassTable, partitions: dict[str, Partition], policy: Policy, gone: GoneFrom
-) -> CandidateVerdict:
+    merged = classes.merged(partitions)
+    if KNOWN_CLASS not in classes.columns:
+        return CandidateVerdict.of(judge_all(merged, policy), partitions)
     together = judge_together(merged, policy, gone=gone(merged))
-    own = together.own
-    failing = tuple(verdict.title for verdict in own.verdicts if not verdict.satisfied)
-    if own.satisfied and not together.satisfied:
-        failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
     del partitions[KNOWN_CLASS]
-    return CandidateVerdict(
-        satisfied=together.satisfied,
-        suppressed=own.suppressed,
-        smallest_class=own.smallest_class,
-        failing=failing or (() if together.satisfied else ("max_suppression",)),
-        released=ReleasedClasses(table=own.released, partitions=partitions),
-        average_risk=own.classes / max(own.records, 1),
-    )
+    return CandidateVerdict.of(together.own, partitions).beside(together)

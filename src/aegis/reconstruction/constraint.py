@@ -56,19 +56,19 @@ class Constraint:
         return f"Constraint({self.name}: {len(self.codes)} values in {len(self.targets)} groups{by})"
 
     @classmethod
-    def histogram(cls, counts: Counts, *, name: str = "histogram") -> Constraint:
+    def histogram(cls, counts: Counts) -> Constraint:
         """How often each value occurs."""
-        return cls(name=name, codes=np.arange(len(counts)), targets=counts)
+        return cls(name="histogram", codes=np.arange(len(counts)), targets=counts)
 
     @classmethod
-    def joint(cls, counts: Counts, *, name: str = "joint") -> Constraint:
+    def joint(cls, counts: Counts) -> Constraint:
         """How often each value occurs with each label: everything there is to know."""
-        return cls(name=name, codes=np.arange(len(counts)), targets=counts)
+        return cls(name="joint", codes=np.arange(len(counts)), targets=counts)
 
     @classmethod
-    def label(cls, counts: Counts, *, values: int, name: str = "label") -> Constraint:
+    def label(cls, counts: Counts, *, values: int) -> Constraint:
         """How often each label occurs."""
-        return cls(name=name, codes=np.zeros(values, dtype=np.int64), targets=np.asarray(counts)[None, :])
+        return cls(name="label", codes=np.zeros(values, dtype=np.int64), targets=np.asarray(counts)[None, :])
 
     @classmethod
     def masked(cls, partition: Partition, counts: Counts, *, name: str = "mask") -> Constraint:

@@ -25,6 +25,7 @@ Real = NDArray[np.float64]
 
 CELLS = 600
 SEGMENTS = 60_000
+SECONDS = 60.0
 
 
 class Norm(StrEnum):
@@ -50,8 +51,6 @@ def nearest_to_uniform(
     *,
     norm: Norm | str = Norm.L2,
     whole: bool = False,
-    labels: int | None = None,
-    seconds: float = 60.0,
 ) -> Nearest:
     """Solve the paper's problem exactly; ``whole=True`` asks for whole counts.
 
@@ -62,7 +61,7 @@ def nearest_to_uniform(
     if norm not in set(Norm):
         raise SummaryError(f"there is no norm called {norm!r} (known: {', '.join(Norm)})")
     norm = Norm(norm)
-    shape = shape_of(constraints, labels=labels)
+    shape = shape_of(constraints)
     if np.prod(shape) > CELLS:
         raise SummaryError(
             f"the exact problem is for up to {CELLS} cells and this one has {np.prod(shape)}; use proportional fitting"
@@ -75,16 +74,16 @@ def nearest_to_uniform(
     if norm is Norm.L2 and not whole:
         cells = _nearest_l2(constraints, A.toarray(), b, uniform, shape)
     elif norm is Norm.L2:
-        cells = _nearest_l2_whole(A, b, uniform, seconds)
+        cells = _nearest_l2_whole(A, b, uniform)
     else:
-        cells = _nearest_linear(A, b, uniform, norm, whole, seconds)
+        cells = _nearest_linear(A, b, uniform, norm, whole)
     counts = np.rint(cells) if whole else np.maximum(cells, 0.0)
     order = {Norm.L1: 1, Norm.L2: 2, Norm.LARGEST: np.inf}[norm]
     distance = float(np.linalg.norm(counts - uniform, ord=order))
     return Nearest(counts=counts.reshape(shape), norm=norm, whole=whole, distance_records=distance)
 
 
-def _nearest_linear(A: csr_array, b: Real, uniform: float, norm: Norm, whole: bool, seconds: float) -> Real:
+def _nearest_linear(A: csr_array, b: Real, uniform: float, norm: Norm, whole: bool) -> Real:
     """Minimise t, or the sum of t, with -t ≤ cell - uniform ≤ t."""
     cells = A.shape[1]
     bounds_on = eye_array(cells)
@@ -95,10 +94,10 @@ def _nearest_linear(A: csr_array, b: Real, uniform: float, norm: Norm, whole: bo
     cost = np.concatenate([np.zeros(cells), np.ones(extra)])
     kinds = np.concatenate([np.full(cells, int(whole)), np.zeros(extra)])
     limits = [LinearConstraint(hstack([A, csr_array((len(b), extra))]), b, b), LinearConstraint(between, ub=right)]
-    return _solved(cost, limits, Bounds(0.0, np.inf), kinds, seconds)[:cells]
+    return _solved(cost, limits, Bounds(0.0, np.inf), kinds)[:cells]
 
 
-def _nearest_l2_whole(A: csr_array, b: Real, uniform: float, seconds: float) -> Real:
+def _nearest_l2_whole(A: csr_array, b: Real, uniform: float) -> Real:
     """A square is straight between whole numbers for our purpose: one segment per record, dearer and dearer."""
     most = np.full(A.shape[1], np.inf)
     for row, target in zip(A.toarray() > 0, b, strict=True):
@@ -121,7 +120,7 @@ def _nearest_l2_whole(A: csr_array, b: Real, uniform: float, seconds: float) -> 
     costs = np.concatenate([np.zeros(len(most)), cost])
     kinds = np.concatenate([np.ones(len(most)), np.zeros(len(cell))])
     upper = np.concatenate([most.astype(np.float64), np.ones(len(cell))])
-    return _solved(costs, limits, Bounds(0.0, upper), kinds, seconds)[: len(most)]
+    return _solved(costs, limits, Bounds(0.0, upper), kinds)[: len(most)]
 
 
 def _nearest_l2(constraints: Sequence[Constraint], A: Real, b: Real, uniform: float, shape: tuple[int, int]) -> Real:
@@ -160,12 +159,10 @@ def _projected(A: Real, b: Real, uniform: float) -> Real:
     return moved
 
 
-def _solved(
-    cost: Real, limits: list[LinearConstraint], bounds: Bounds, kinds: NDArray[np.generic], seconds: float
-) -> Real:
-    solved = milp(cost, constraints=limits, bounds=bounds, integrality=kinds, options={"time_limit": seconds})
+def _solved(cost: Real, limits: list[LinearConstraint], bounds: Bounds, kinds: NDArray[np.generic]) -> Real:
+    solved = milp(cost, constraints=limits, bounds=bounds, integrality=kinds, options={"time_limit": SECONDS})
     if solved.status == 2:
         raise SummaryError("no joint satisfies all constraints; they cannot come from one table")
     if solved.status != 0 or solved.x is None:
-        raise NotConvergedError(f"the solver found no proven optimum in {seconds:g} s; allow more or relax the problem")
+        raise NotConvergedError(f"the solver found no proven optimum in {SECONDS:g} s; relax the problem")
     return np.asarray(solved.x)

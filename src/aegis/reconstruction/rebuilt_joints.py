@@ -26,7 +26,7 @@ from aegis.counts.joint import Counts
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
 from aegis.reconstruction.constraint import Constraint, check_consistent
-from aegis.reconstruction.ipf import SOLVED_DIRECTLY, STOPPING, Fit, Stopping, fit
+from aegis.reconstruction.ipf import SOLVED_DIRECTLY, Fit, fit
 
 Real = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -38,8 +38,6 @@ def pooled(
     *,
     histogram: Counts | None = None,
     further: Sequence[Constraint] = (),
-    stopping: Stopping = STOPPING,
-    require_convergence: bool = True,
 ) -> Fit:
     """The maximum-entropy joint that has every masked joint, and the histogram where there is one.
 
@@ -54,7 +52,7 @@ def pooled(
         if key not in seen:
             seen.add(key)
             constraints.append(constraint)
-    return fit([*constraints, *further], stopping=stopping, require_convergence=require_convergence)
+    return fit([*constraints, *further])
 
 
 class Start(StrEnum):
@@ -71,7 +69,6 @@ def per_configuration(
     *,
     histogram: Counts | None = None,
     start: Start | str = Start.UNIFORM,
-    stopping: Stopping = STOPPING,
 ) -> Fit:
     """Reconstruct from one mask by proportional fitting, with the 1D histogram (case I) or without (case II).
 
@@ -87,11 +84,11 @@ def per_configuration(
     values = len(partition.codes)
     if start == Start.UNIFORM:
         constraints = [mask] if histogram is None else [Constraint.histogram(histogram), mask]
-        return fit(constraints, stopping=stopping, plain=True)
+        return fit(constraints, plain=True)
     rows = Constraint.histogram(_equal_rows(mask) if histogram is None else histogram)
     label = Constraint.label(mask.targets.sum(axis=0), values=values)
     begin = mask.targets[mask.codes] if start == Start.MASKED else np.ones((values, mask.targets.shape[1]))
-    return fit([rows, label], start=begin, stopping=stopping, plain=True)
+    return fit([rows, label], start=begin, plain=True)
 
 
 def closed_form(partition: Partition, masked: Counts, *, histogram: Counts | None = None) -> Fit:

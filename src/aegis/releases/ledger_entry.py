@@ -153,7 +153,7 @@ class Leaving:
             "budget": None if self.budget is None else self.budget.to_mapping(),
             "despite": self.despite,
             **({} if self.promise is None else {"promise": dict(self.promise)}),
-            **({} if not self.listed else {"listed": {name: dict(told) for name, told in self.listed.items()}}),
+            **({} if not self.listed else {"listed": {name: dict(values) for name, values in self.listed.items()}}),
             **({"sanitized": list(self.sanitized)} if self.sanitized else {}),
             **({} if self.roles is None else {"roles": dict(self.roles)}),
         }

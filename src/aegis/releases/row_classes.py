@@ -86,12 +86,12 @@ class RowClasses:
 
         new = np.full(len(everybody), ABSENT, dtype=np.int32)
         new[now] = classes
-        held: dict[int, NDArray[np.int32]] = {
+        by_release: dict[int, NDArray[np.int32]] = {
             release: spread(row_classes) for release, row_classes in self.classes.items()
         }
-        repeated = next((release for release, row_classes in held.items() if _same(row_classes, new)), number)
+        repeated = next((release for release, row_classes in by_release.items() if _same(row_classes, new)), number)
         if repeated == number:
-            held[number] = new
+            by_release[number] = new
         arrays: dict[str, Codes] = {}
         for name in {*self.values, *values}:
             digests = np.zeros(len(everybody), dtype=np.int64)
@@ -100,7 +100,7 @@ class RowClasses:
             if name in values:
                 digests[now] = values[name][order]
             arrays[name] = digests
-        return replace(self, rows=everybody, classes=held, values=arrays), repeated
+        return replace(self, rows=everybody, classes=by_release, values=arrays), repeated
 
 
 def read_row_classes(ledger: Path) -> RowClasses:

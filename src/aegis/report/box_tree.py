@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aegis.candidates.boxes.recoding import Boxes, Cut, Leaf
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.tree import Cut, Leaf
 from aegis.plural import count
 from aegis.report.svg import Svg
 
@@ -45,9 +46,9 @@ def box_tree(boxes: Boxes, *, levels: int = MOST_LEVELS, width: float = 860) -> 
     waiting: list[tuple[int, int, float]] = [(0, 0, 0.0)]
     while waiting:
         place, level, left = waiting.pop()
-        node, held = boxes.nodes[place], below[place]
-        wide = width * held.records / whole
-        _field(picture, boxes, node, held, left=left, top=_TOP + _LINE * level, wide=wide, last=level == levels)
+        node, inside = boxes.nodes[place], below[place]
+        wide = width * inside.records / whole
+        _field(picture, boxes, node, inside, left=left, top=_TOP + _LINE * level, wide=wide, last=level == levels)
         if isinstance(node, Cut) and level < levels:
             waiting.append((node.then, level + 1, left))
             waiting.append((node.other, level + 1, left + width * below[node.then].records / whole))
@@ -56,15 +57,15 @@ def box_tree(boxes: Boxes, *, levels: int = MOST_LEVELS, width: float = 860) -> 
 
 def _below(boxes: Boxes) -> list[_Below]:
     """For each node the records and boxes below it."""
-    held = [_Below(records=0, boxes=0)] * len(boxes.nodes)
+    below = [_Below(records=0, boxes=0)] * len(boxes.nodes)
     for place in range(len(boxes.nodes) - 1, -1, -1):  # a cut stands before what it leads to
         node = boxes.nodes[place]
         if isinstance(node, Leaf):
-            held[place] = _Below(records=node.records, boxes=1)
+            below[place] = _Below(records=node.records, boxes=1)
         else:
-            then, other = held[node.then], held[node.other]
-            held[place] = _Below(records=then.records + other.records, boxes=then.boxes + other.boxes)
-    return held
+            then, other = below[node.then], below[node.other]
+            below[place] = _Below(records=then.records + other.records, boxes=then.boxes + other.boxes)
+    return below
 
 
 def _field(

@@ -274,15 +274,19 @@ def _mask(spec: Any, records: Sequence[int] | None = None) -> str:
             return build_mask(spec).describe()
         except AegisError:  # of a plug-in that is not here, or a hierarchy that only the provider has
             pass
-    words = {"bucketize": "buckets with ", "regroup": "", "generalize": "generalised to "}.get(
-        name, name.replace("_", " ") + ": "
-    )
+    words = {
+        "bucketize": "buckets with ",
+        "date_ranges": "ranges of time with ",
+        "regroup": "",
+        "generalize": "generalised to ",
+    }.get(name, name.replace("_", " ") + ": ")
     return (words + ", ".join(_parameter(key, value, records) for key, value in parameters.items())).removesuffix(": ")
 
 
 def _parameter(key: str, value: Any, records: Sequence[int] | None = None) -> str:
     if key == "edges" and isinstance(value, list | tuple):
-        return f"{count(len(value), 'edge')} at {listed([f'{edge:g}' for edge in value], _MOST_SHOWN)}"
+        edges = [f"{edge:g}" if isinstance(edge, int | float) else str(edge) for edge in value]
+        return f"{count(len(edges), 'edge')} at {listed(edges, _MOST_SHOWN)}"
     if key == "groups" and isinstance(value, dict):
         return f"{count(len(value), 'group')}: {listed(_group_names(value, records), _MOST_SHOWN)}"
     if isinstance(value, list | dict):
@@ -293,10 +297,10 @@ def _parameter(key: str, value: Any, records: Sequence[int] | None = None) -> st
 def _group_names(groups: Mapping[str, Sequence[Any]], records: Sequence[int] | None) -> list[str]:
     """Each group by its name and size; a name that is made of its values is not shown, for those are the table's."""
     texts = []
-    held = [None] * len(groups) if records is None or len(records) != len(groups) else list(records)
+    sizes_of = [None] * len(groups) if records is None or len(records) != len(groups) else list(records)
     for number, (name, values) in enumerate(groups.items(), start=1):
         made_of_values = any(str(value).casefold() in name.casefold() for value in values)
-        here = held[number - 1]
+        here = sizes_of[number - 1]
         sizes = [count(len(values), "value")] if values else []  # certificates of releases name labels, and no value
         sizes += [] if here is None else [count(here, "record")]
         named = f"group {number}" if made_of_values else name

@@ -128,18 +128,18 @@ def pooled(edges: Floats, counts: Floats) -> list[tuple[float, float, float]]:
     [(0.0, 1.0, 9.0), (1.0, 5.0, 10.0)]
     """
     bins: list[tuple[float, float, float]] = []
-    left, held = float(edges[0]), 0.0
+    left, pooled_count = float(edges[0]), 0.0
     for right, count in zip(edges[1:].tolist(), counts.tolist(), strict=True):
-        held += count
-        if held == 0 or may_name(held):
-            bins.append((left, right, held))
-            left, held = right, 0.0
-    if held > 0:
+        pooled_count += count
+        if pooled_count == 0 or may_name(pooled_count):
+            bins.append((left, right, pooled_count))
+            left, pooled_count = right, 0.0
+    if pooled_count > 0:
         while bins and bins[-1][2] == 0:
             left = bins.pop()[0]
         if bins:
             left, _, before = bins.pop()
-            bins.append((left, float(edges[-1]), before + held))
+            bins.append((left, float(edges[-1]), before + pooled_count))
     return bins
 
 
@@ -225,21 +225,21 @@ def _groups(shown: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64], i
     thin = (axis.high - axis.low) / 200
     on_axis = _on_axis(shown, axis, at, starts)
     bars: list[Bar] = []
-    left, held, seen, names = axis.low, 0.0, 0.0, []
+    left, records, seen, names = axis.low, 0.0, 0.0, []
     for i, code in enumerate(inside[starts].tolist()):
         if code == missing:
             continue  # drawn in the slot for missing values
         right = float(between[i + 1])
         count = float(shown.masked_counts[code])
-        held, seen = held + count, seen + count * float(on_axis[i])
+        records, seen = records + count, seen + count * float(on_axis[i])
         names.append(shown.masked_names[code])
         # A group that lies mostly beyond the axis would be a spike at its end.
-        if may_name(held) and right - left > thin and seen > held / 2:
-            bars.append(Bar(left=left, right=right, share=held / total, name=_joined(names), merged=len(names) > 1))
-            left, held, seen, names = right, 0.0, 0.0, []
+        if may_name(records) and right - left > thin and seen > records / 2:
+            bars.append(Bar(left=left, right=right, share=records / total, name=_joined(names), merged=len(names) > 1))
+            left, records, seen, names = right, 0.0, 0.0, []
     if names and bars:
         last = bars.pop()
-        share = last.share + held / total
+        share = last.share + records / total
         bars.append(Bar(left=last.left, right=axis.high, share=share, name=other(len(names) + 1), merged=True))
     return bars
 

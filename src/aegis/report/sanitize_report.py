@@ -132,7 +132,8 @@ def _part(
     chart, caption = _picture(column, values)
     return ColumnPart(
         name=column.mechanism.column,
-        summary=f"{_summary(column, values, scale=scale)}{_proxy_words(drawn, scale=proxy_scale)}",
+        summary=f"{_summary(column, values, scale=scale)}{_proxy_words(drawn, scale=proxy_scale)}"
+        f"{f' Take care: {drawn.beyond_cap}.' if drawn.beyond_cap else ''}",
         facts=tuple(facts),
         rows=tuple(rows),
         chart=chart,
@@ -161,8 +162,10 @@ def _summary(column: Fitted, values: NDArray[Any], *, scale: Scale) -> str:
         for name, error in zip(_group_names(len(errors)), errors, strict=True)
     )
     text = f"The {who}, the best adversary by {_loss(audit.worst, scale=scale)}."
-    if audit.worst <= min(errors):
-        text += " That adversary does as well as the authorised party: this release protects nobody from it."
+    for words in column.unprotected:
+        text += f" Take care: {words}."
+    if column.proof is not None and not column.proof.holds_for_set:
+        text += f" Take care: {column.proof.where_caps_hold}."
     return f"{text} {_certain_words(column, values)}"
 
 
@@ -203,18 +206,18 @@ def _proved_lines(column: Fitted) -> tuple[str, ...]:
         f"adversary {number} {_loss(adversary.proved_loss, scale=_scale(column))}"
         for number, adversary in enumerate(proof.adversaries, start=1)
     )
-    where = (
-        "every law of the confidence set" if proof.holds_for_set else "the estimated law; the rows are too few for more"
-    )
     epsilon = "no bound" if proof.local_dp is None else f"ε = {figure(proof.local_dp, 3)}"
     return (
-        f"{name}: caps ({proof.caps.describe()}) hold for {where}; posteriors over the set at most "
+        f"{name}: {proof.where_caps_hold}; over all these laws posteriors are at most "
         f"{'1' if proof.posterior is None else figure(proof.posterior, 3)}, above the cap for at most "
         f"{percent(proof.open_share)} of the records",
         f"{name}: errors of at least {losses}, with {100 * proof.confidence:g} % confidence",
         f"{name}: whatever an adversary knows, {percent(proof.kept_share)} of its error without the release is left; "
         f"local differential privacy: {epsilon}",
-        f"{name}: {percent(1 - proof.gap)} of what any release under these caps could leave the worst adversary",
+        f"{name}: under the estimated law the worst adversary errs by "
+        f"{_loss(proof.loss_under_law, scale=_scale(column))}, and no release that keeps these caps under it and "
+        "tells the authorised party no less makes it err by more than "
+        f"{_loss(proof.most_any_release_leaves, scale=_scale(column))}",
         *(f"{name} assumes: {words}" for words in proof.assumptions),
     )
 

@@ -14,7 +14,7 @@ from aegis.report.ranking_words import Fact
 from aegis.report.svg import Svg
 
 if TYPE_CHECKING:
-    from aegis.library.guided.comparing import Comparison
+    from aegis.library.guided.comparison import Comparison
     from aegis.library.guided.looking import Look
     from aegis.library.guided.started import Started
 
@@ -94,7 +94,7 @@ def _alone(comparison: Comparison) -> str:
     return f"before: {count(comparison.alone_before, 'row')} stood alone" if comparison.alone_before else ""
 
 
-def risk_chart(comparison: Comparison, *, chosen: str | None = None) -> str:
+def risk_chart(comparison: Comparison) -> str:
     """Usefulness against risk, with the front."""
     race = comparison.ranking.race
     assert race is not None
@@ -104,7 +104,7 @@ def risk_chart(comparison: Comparison, *, chosen: str | None = None) -> str:
             label=each.name,
             x=100 * each.average_risk,
             y=scale * each.performance,
-            chosen=each.name == (chosen or comparison.recommended),
+            chosen=each.name == comparison.recommended,
         )
         for each in comparison.candidates
         if each.average_risk is not None

@@ -14,7 +14,7 @@ from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import Entry, Fact
 
 if TYPE_CHECKING:
-    from aegis.candidates.clusters.anonymizer import Anonymized
+    from aegis.candidates.clusters.outcome import Anonymized
     from aegis.candidates.clusters.tuning import Trial
     from aegis.evaluation.grid_tuning import GridTuning
 

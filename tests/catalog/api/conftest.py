@@ -19,7 +19,16 @@ import uvicorn
 
 from aegis.catalog.client.archive import packed
 from aegis.catalog.server.app import create_site
-from aegis.catalog.service import configurations, people, products, releases, requests, sessions, summaries, tokens
+from aegis.catalog.service import (
+    arrivals,
+    configurations,
+    people,
+    products,
+    requests,
+    sessions,
+    summaries,
+    tokens,
+)
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
@@ -195,7 +204,7 @@ class Stage:
         with (
             self.clinic.released.open("rb") as file,
             self.clinic.certificate.open("rb") as certificate,
-            releases.incoming(
+            arrivals.incoming(
                 self.catalog,
                 admin,
                 product=product,
@@ -206,7 +215,7 @@ class Stage:
             ) as checked,
             self.catalog.write(admin) as work,
         ):
-            made = releases.receive(work, checked)
+            made = arrivals.receive(work, checked)
         if verified:
             run_pending(self.catalog)
         return made.id

@@ -62,8 +62,8 @@ class Wanted:
         self.cancelled = threading.Event()
         self.stages: list[str] = []
 
-    def __call__(self, progress: float, stage: str) -> None:
-        self.stages.append(stage)
+    def __call__(self, done: int, total: int | None, what: str, /) -> None:
+        self.stages.append(what)
 
     def check(self) -> None:
         if self.cancelled.is_set():
@@ -80,7 +80,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "from aegis.catalog.worker.verification import Measured\n"
         "def do_job(catalog, claimed, progress):\n"
         "    how = claimed.parameters['how']\n"
-        "    progress(0.5, how)\n"
+        "    progress(1, 2, how)\n"
         "    if how == 'memory':\n"
         "        held = [b'x' * (1 << 20) for _ in range(10_000)]\n"
         "    if how == 'time':\n"

@@ -129,7 +129,7 @@ def test_products_are_chosen_and_not_guessed(battered_site: Any) -> None:
 def test_where_there_are_too_many_products_a_name_is_typed_with_suggestions(
     battered_site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aegis.catalog.service.products.product_choices.__kwdefaults__", {"most": 0})
+    monkeypatch.setattr("aegis.catalog.service.products.MOST", 0)
     with _browser(battered_site, "admin") as browser:
         page = browser.get("/tokens").text
     assert 'list="products"' in page

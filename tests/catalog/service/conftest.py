@@ -20,7 +20,7 @@ from aegis.catalog import records
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Assignment, User, new_id
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import configurations, products, releases, requests, summaries
+from aegis.catalog.service import arrivals, configurations, products, releases, requests, summaries
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.permissions import SYSTEM, Actor
 from aegis.catalog.service.sessions import actor_of_user
@@ -196,7 +196,7 @@ class Stage:
         known = self.parts.released[name]
         actor = self.actor(by)
         with (
-            releases.incoming(
+            arrivals.incoming(
                 self.catalog,
                 actor,
                 product=product,
@@ -208,7 +208,7 @@ class Stage:
             ) as checked,
             self.catalog.write(actor) as work,
         ):
-            return releases.receive(work, checked)
+            return arrivals.receive(work, checked)
 
     def provisioned(self) -> tuple[records.AccessRequest, records.Release]:
         """A request that went all the way."""

@@ -32,7 +32,7 @@ KILLS = 3
 _SERVER = """
 import io, json, sys
 from pathlib import Path
-from aegis.catalog.service import releases, requests, summaries
+from aegis.catalog.service import arrivals, releases, requests, summaries
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.sessions import actor_of_user
 told = json.loads(sys.argv[1])
@@ -47,10 +47,10 @@ while True:
     with catalog.write(who["expert"]) as work:
         requests.decide(work, request_id=asked.id, approve=True, configuration_id=told["configuration"])
     print("approved", asked.id, flush=True)
-    with releases.incoming(catalog, who["provider"], request_id=asked.id, file=io.BytesIO(files["release"]),
+    with arrivals.incoming(catalog, who["provider"], request_id=asked.id, file=io.BytesIO(files["release"]),
                            certificate=io.BytesIO(files["certificate"]), file_name="a.csv") as checked:
         with catalog.write(who["provider"]) as work:
-            pushed = releases.receive(work, checked)
+            pushed = arrivals.receive(work, checked)
     print("release", pushed.id, flush=True)
     with summaries.incoming(catalog, who["provider"], product="clinic",
                             stream=io.BytesIO(files["summary"])) as checked:

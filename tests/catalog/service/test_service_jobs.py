@@ -227,12 +227,12 @@ def test_a_cancelled_job_is_left_at_the_next_step(small: Stage, monkeypatch: pyt
     reached: list[str] = []
 
     def slow(_catalog: Any, _claimed: Any, progress: Any) -> Any:
-        progress(0.1, "first step")
+        progress(10, 100, "first step")
         with small.write("expert") as work:
             jobs.cancel(work, job_id=started.id)
         for number in range(100):
             time.sleep(0.05)
-            progress(0.2 + number / 1000, "second step")
+            progress(200 + number, 1000, "second step")
         reached.append("end")
         return {}
 
@@ -250,7 +250,7 @@ def test_a_worker_told_to_stop_leaves_its_job_to_the_next_at_once(
 
     def slow(_catalog: Any, _claimed: Any, progress: Any) -> Any:
         stop.set()
-        progress(0.5, "half way")
+        progress(1, 2, "half way")
         return {}
 
     monkeypatch.setattr(loop, "run_advice", slow)

@@ -12,6 +12,7 @@ import pytest
 
 from aegis.catalog.records import Scope, UserRole
 from aegis.catalog.service import (
+    arrivals,
     audit_log,
     configurations,
     jobs,
@@ -156,7 +157,7 @@ def _push_summary(stage: Stage, work: Work) -> Any:
 
 def _push_release(stage: Stage, work: Work) -> Any:
     file, certificate = stage.parts.released["strict"]
-    with releases.incoming(
+    with arrivals.incoming(
         stage.catalog, work.actor, product="clinic", file=io.BytesIO(file), certificate=io.BytesIO(certificate),
         file_name="a.csv",
     ):  # fmt: skip

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import configurations, products, releases, requests
+from aegis.catalog.service import arrivals, configurations, products, releases, requests
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.catalog.worker import verification
@@ -250,7 +250,7 @@ def test_a_release_for_what_nobody_approved_is_refused_before_its_bytes_are_read
     ):
         with (
             pytest.raises(error),
-            releases.incoming(
+            arrivals.incoming(
                 small.catalog, small.actor(name), file=stream(), certificate=stream(), file_name="a.csv", **target
             ),
         ):
@@ -341,7 +341,7 @@ def test_the_same_file_pushed_twice_outlives_the_withdrawal_of_one(small: Stage)
 def test_a_policy_changed_meanwhile_counts(small: Stage) -> None:
     known = small.parts.released["strict"]
     actor = small.actor("provider")
-    arriving = releases.incoming(
+    arriving = arrivals.incoming(
         small.catalog,
         actor,
         product="clinic",
@@ -354,7 +354,7 @@ def test_a_policy_changed_meanwhile_counts(small: Stage) -> None:
             seen = products.product(work, product="clinic")
             products.change(work, product="clinic", version=seen.version, policy={"k": 50})
         with pytest.raises(VerificationError, match="another policy"), small.catalog.write(actor) as work:
-            releases.receive(work, checked)
+            arrivals.receive(work, checked)
     _nothing_left(small)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from aegis.candidates.boxes import choosing
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.estimator import LocalRecoding
-from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.growing import grow_boxes, grow_from_tuples
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.recoding import Boxes, Cut
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.tree import Cut
+from aegis.candidates.boxes.tuples import box_tuples, whole_uncertainty
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
@@ -154,3 +158,20 @@ def test_a_large_table_looks_ahead_only_where_learners_gain(monkeypatch: pytest.
     assert growth_for(outliers(), policy, "label").look_ahead == 3
     monkeypatch.setattr(choosing, "MOST_TUPLES", 3)
     assert growth_for(outliers(), policy, "label").look_ahead == 0
+
+
+@pytest.mark.parametrize("models", [{}, {"l": {"label": 1}}], ids=["by k", "by models"])
+def test_a_box_is_looked_ahead_from_only_where_labels_are_left_to_tell(models: dict[str, object]) -> None:
+    table = decided_together()
+    policy = Policy.from_mapping({"k": table.records // 4, **models})
+    ready = box_tuples(table, ["label"])
+    share = ready.labels / ready.labels.sum(axis=1, keepdims=True)
+    for apart, looked in ((1.0, True), (0.02, False)):  # the second tells a thousandth of a nat a record
+        labels = table.sizes[:, None] * (0.5 + apart * (share - 0.5))
+        whole = whole_uncertainty(labels, 2)
+        less_told = replace(ready, labels=labels, scales=np.array([1.0 / whole]), expects_labels=True)
+        ahead, at_once = (
+            grow_from_tuples(less_told, policy, labels=["label"], growth=Growth(look_ahead=look)).boxes
+            for look in (3, 0)
+        )
+        assert (columns_cut(ahead) != columns_cut(at_once)) == looked

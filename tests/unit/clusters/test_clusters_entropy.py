@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.candidates.clusters import optimise
-from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import (
     class_entropies_bits,

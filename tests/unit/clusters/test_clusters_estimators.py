@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer
+from aegis.candidates.clusters.anonymizer import Anonymizer
 from aegis.candidates.clusters.information_loss import Centroid
 from aegis.candidates.clusters.k_member import KMember
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.records import Records
 from aegis.candidates.clusters.risk import scaled_objective
 from aegis.errors import AnonymizerError, GuaranteeError

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.counts.addition import add_summaries
+from aegis.counts.addition import add_summaries, count_part
 from aegis.counts.collect import Limits, count_joints
-from aegis.counts.collect_part import count_part
 from aegis.counts.folder import read_summary, write_summary
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, masked_counts, reduced

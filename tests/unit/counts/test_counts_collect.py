@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
 from typing import Any
 
 import hypothesis.strategies as st
@@ -138,3 +139,43 @@ def test_tables_of_the_same_name_in_two_connections_are_counted_apart() -> None:
     for _ in range(2):
         assert count_joints(first, label="y").joints["a"].counts.tolist() == [[1, 1], [0, 1]]
         assert count_joints(second, label="y").joints["a"].counts.tolist() == [[1, 0], [1, 1]]
+
+
+def test_two_attributes_of_few_values_are_counted_in_one_pass_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    table = pa.table(
+        {
+            "sex": pa.array([("f", "m", None)[place] for place in rng.integers(0, 3, 500)]),
+            "age": rng.integers(18, 60, 500),
+            "job": rng.choice(list("abcdefgh"), 500),
+            "zip": rng.integers(0, 400, 500),
+            "ill": pa.array([(True, False, None)[place] for place in rng.integers(0, 3, 500)]),
+            "y": rng.choice(["no", "yes"], 500),
+        }
+    )
+    collect: Any = import_module("aegis.counts.collect")
+    asked: list[tuple[str, ...]] = []
+    grouped = collect.grouped
+
+    def counting(table: Any, columns: Any, *, limit: int) -> pa.Table:
+        asked.append(tuple(column.get_name() for column in columns.values()))
+        return grouped(table, columns, limit=limit)
+
+    monkeypatch.setattr(collect, "grouped", counting)
+    together = count_joints(open_dataset(table), label="y")
+    assert asked == [("y",), ("sex", "ill", "y"), ("age", "job", "y"), ("zip", "y")]
+    monkeypatch.setattr(collect, "_MOST_TOGETHER", 0)
+    alone = count_joints(open_dataset(table), label="y")
+    assert list(together.joints) == list(alone.joints)
+    for name, joint in alone.joints.items():
+        assert together.joints[name].attribute == joint.attribute
+        assert (together.joints[name].counts == joint.counts).all()
+
+
+def test_values_that_the_first_rows_do_not_show_are_counted_apart() -> None:
+    """Sorted by a column, the first rows show one value of it; its pass with another column is given up."""
+    rows = 40_000
+    table = pa.table({"day": np.arange(rows) // 8, "sex": np.arange(rows) % 2, "y": np.arange(rows) // 3 % 2})
+    counted = count_joints(open_dataset(table), label="y", limits=Limits(peek_rows=100))
+    assert counted.joints["day"].attribute.size == rows // 8
+    assert counted.joints["sex"].counts.sum() == rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from aegis.counts.identifying_text import (
@@ -15,7 +16,9 @@ from aegis.counts.identifying_text import (
     is_phone,
     looks_like,
     luhn,
+    texts_that_identify,
 )
+from aegis.data.engine import open_dataset
 from aegis.masking.mask import MASKS
 
 RNG = np.random.default_rng(3)
@@ -123,3 +126,36 @@ def test_ordinary_columns_are_left_alone(what: str) -> None:
 )
 def test_check_digits_decide(text: str, check: object, right: bool) -> None:
     assert check(text) is right  # type: ignore[operator]  # each is a function of a text
+
+
+def _notes(rows: int) -> list[str]:
+    """What guests wish: few write an address, and those texts do not begin with the first letters of the alphabet."""
+    return [
+        f"please mail guest{row}@example.org about the room"
+        if row % 40 == 0
+        else f"late arrival at {row % 24}, ask {row}"
+        for row in range(rows)
+    ]
+
+
+def test_texts_from_everywhere_in_a_column_are_looked_at() -> None:
+    """The first texts by the alphabet hold no address."""
+    table = pa.table({"notes": _notes(4_000)})
+    found = texts_that_identify(open_dataset(table))
+    assert found["notes"].what == "texts with e-mail addresses"
+    assert found["notes"].mask == "suppress"
+
+
+def test_two_addresses_are_enough() -> None:
+    texts = [f"the room at the end of corridor {number}" for number in range(498)]
+    texts += ["write to ann@example.org about the keys", "write to bob@example.org about the keys"]
+    seen = looks_like(texts)
+    assert seen is not None
+    assert seen.what == "texts with e-mail addresses"
+
+
+def test_sentences_that_differ_from_row_to_row_are_free_text() -> None:
+    own = pa.table({"remark": [f"the patient came on day {row} and left" for row in range(600)]})
+    assert texts_that_identify(open_dataset(own))["remark"].what.startswith("free text")
+    few = pa.table({"tariff": [f"stays of {row % 9} nights with breakfast" for row in range(600)]})
+    assert texts_that_identify(open_dataset(few)) == {}

@@ -18,6 +18,7 @@ from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.selectors import select, selectors
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import AttributeMeasure, measures_of
+from aegis.result import plain
 
 numbers = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=12)
 
@@ -60,7 +61,7 @@ def test_choosing_at_random_costs_the_mean() -> None:
     found = random_choice(gold)
     assert found.regret == pytest.approx(0.9 - 0.45)
     assert (found.spearman, found.kendall, found.top5) == (0.0, 0.0, 0.5)
-    assert found.to_json()["name"] == "random"
+    assert plain(found)["name"] == "random"
 
 
 def test_scores_that_cannot_be_compared_are_refused() -> None:

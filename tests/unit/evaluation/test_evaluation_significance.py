@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, mannwhitneyu
 
 from aegis.errors import MeasureError
+from aegis.evaluation.anonymizer_comparison import holm, mann_whitney
 from aegis.evaluation.classifiers import CLASSIFIERS, balanced_weights, f1_score, try_classifier
-from aegis.evaluation.propensity import matched_rows, propensity
-from aegis.evaluation.significance import holm, mann_whitney
+from aegis.evaluation.splits import matched_rows, propensity
 
 scores = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=2, max_size=20)
 

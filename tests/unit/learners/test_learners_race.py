@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from aegis.data.engine import open_dataset
 from aegis.errors import ConfigurationError, InputError, LabelError, MeasureError
@@ -405,3 +406,18 @@ def test_no_value_is_shown() -> None:
     part = parts(tables.sample.target(), 600, folds=2, repeats=1, seed=0)[0]
     shown = [tables, candidate, part, candidate.split(part, draw=0), candidate.split(part, draw=0).columns[2]]
     assert not any(word in repr(each) for each in shown for word in ("north", "ill", "well"))
+
+
+def test_matrix_products_of_a_race_run_in_one_thread() -> None:
+    """Threads that wait for the next product cost more processor time than the products themselves."""
+    seen: set[int] = set()
+
+    def say(done: int, total: int | None, name: str) -> None:
+        if total is not None:  # a stage, not the compiling before the first
+            seen.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = [library["num_threads"] for library in threadpool_info()]
+        raced(progress=say)
+        assert [library["num_threads"] for library in threadpool_info()] == before
+    assert seen == {1}

@@ -18,7 +18,7 @@ from aegis.main import call
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
-from aegis.ranking.joint import breaking, joint_classes
+from aegis.ranking.joint import SeveralReleases, joint_classes
 from aegis.ranking.verdicts import partitions_of
 
 POLICY = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5, "l": {"ill": 2}}
@@ -191,4 +191,4 @@ def test_which_ones_break_the_policy_is_what_judging_each_alone_says(models: Any
         if not judge_all(raw.merged(partitions), policy, suppress=False).satisfied:
             alone.append((configuration.name,))
     assert 0 < len(alone) < 10
-    assert breaking(configurations, raw, policy, suppress=False) == tuple(alone)
+    assert SeveralReleases.of(configurations, raw, policy, suppress=False).breaking() == tuple(alone)

@@ -10,6 +10,7 @@ from aegis.library.guided.changes import changes
 from aegis.library.masked_data import masked_data
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.limits import TopCode
 from aegis.masking.masks.noise import AddLaplaceNoise
 from aegis.masking.masks.suppress import Suppress
 
@@ -47,3 +48,16 @@ def test_a_mask_that_reads_the_table_has_an_example_as_the_release_would_have_it
     assert found["height"].example is None, "what is drawn is drawn once, for the release"
     assert found["town"].example is None
     assert found["y"].becomes == "as it is"
+
+
+def test_a_column_that_shows_one_value_everywhere_is_said_to_show_nothing() -> None:
+    """Three in four have one dependent: whoever is cut off there is like all others."""
+    rows = range(80)
+    dataset = open_dataset(
+        pa.table({"dependents": [2 if row % 8 == 0 else 1 for row in rows], "age": [20 + row % 60 for row in rows]})
+    )
+    masks = {"dependents": TopCode(quantile=0.75), "age": TopCode(quantile=0.75)}
+    roles, configuration = Roles(quasi_identifying=("dependents", "age")), Configuration(name="c", masks=masks)
+    found = {each.column: each.becomes for each in changes(dataset, roles, configuration)}
+    assert found["dependents"].endswith("the same in every row, so it shows nothing any more")
+    assert "nothing" not in found["age"]

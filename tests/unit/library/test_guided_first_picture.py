@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from aegis.commands.fields import NO_LEDGER
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.library.guided.comparing import NO_LEDGER, Leaving, Settings, compare
+from aegis.library.guided.comparing import Leaving, Settings, compare
 from aegis.library.guided.first_picture import QUICK_ROWS, QUICK_SECONDS, first_words, quick_settings
 
 Aegis = Callable[..., Any]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from aegis.counts.associations import dependent
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
@@ -116,6 +118,34 @@ def test_a_column_that_tells_a_quasi_identifier_is_one_too() -> None:
     assert _role(seen, "generation")[0] is Role.INSENSITIVE, "five ages in one are not told"
 
 
+def test_codes_of_regions_tell_their_country_though_their_order_means_nothing() -> None:
+    """A number may be a code: in ranges of neighbouring codes countries are mixed, code by code they are not."""
+    regions = [(i * 7919) % 300 for i in range(4000)]
+    seen = _look(
+        {
+            "region": regions,
+            "country": [f"c{(region * 31) % 7}" for region in regions],
+            "outcome": ["uv"[(i * i // 7) % 2] for i in range(4000)],
+        }
+    )
+    (told,) = dependent(seen.rows, ["country"], ["region"])
+    assert (told.right, told.ranges) == (1.0, None)
+    assert told.sentence().startswith("tells country (right in 100.0 % of rows, guessing in ")
+    assert dependent(seen.rows, ["country"], ["outcome"]) == ()
+
+
+def test_a_share_in_ranges_says_that_it_is_one() -> None:
+    """Whoever comes stays a few days: the day of leaving tells about when somebody came, and not the day."""
+    came = [date(2020, 1, 1) + timedelta(days=(i * 7919) % 700) for i in range(8000)]
+    left = [day + timedelta(days=(i * i // 11) % 3) for i, day in enumerate(came)]
+    seen = _look({"came": came, "left": left, "outcome": ["uv"[(i * i // 7) % 2] for i in range(8000)]})
+    (told,) = dependent(seen.rows, ["came"], ["left"])
+    assert told.ranges == 64
+    assert told.sentence().startswith("tells in which of 64 ranges came lies (right in ")
+    exact = sum(day == leaving for day, leaving in zip(came, left, strict=True)) / 8000
+    assert exact < 0.5 < told.right
+
+
 def test_where_nothing_looks_known_whatever_varies_counts() -> None:
     seen = _look({"a": [i % 3 for i in range(90)], "b": [1] * 90, "y": ["uv"[i % 2] for i in range(90)]})
     suggested = suggest_roles(seen, "y")
@@ -177,3 +207,13 @@ def test_days_of_any_century_are_looked_at() -> None:
     days = pa.array([-354_000 + 997 * i for i in range(ROWS)], type=pa.int32()).cast(pa.date32())
     seen = look(open_dataset(pa.table({"seen": days, **{name: list(v) for name, v in _plain().items()}})))
     assert _role(seen, "seen")[0] is Role.QUASI_IDENTIFYING
+
+
+def test_free_text_is_left_out_and_says_nothing_of_whose_the_rows_are() -> None:
+    remarks = [f"asked for a call back on day {row}" if row % 2 else "nothing to add" for row in range(ROWS)]
+    table = pa.table({"remark": remarks, "age": [20 + row % 40 for row in range(ROWS)], "y": ["a", "b"] * (ROWS // 2)})
+    seen = look(open_dataset(table))
+    assert seen.findings.people == ()
+    (remark,) = [each for each in suggest_roles(seen, "y") if each.column == "remark"]
+    assert remark.role is Role.IDENTIFYING
+    assert "free text" in remark.why

@@ -15,6 +15,7 @@ import pytest
 import aegis as library
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
+from aegis.errors import OptionError
 from aegis.library.candidate_kinds import Workshop, make_candidates
 from aegis.library.counting import count
 from aegis.library.racing import sample_of
@@ -115,3 +116,12 @@ def test_a_command_stands_in_the_definition_and_is_read_again() -> None:
     assert not again.configurations
     with pytest.raises(library.AegisError, match="no configuration of masks was ranked"):
         again.configuration()
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("clusters", "clusters are made to satisfy a policy"), ("cluster", "no kind of candidates called 'cluster'")],
+)
+def test_a_kind_that_is_not_there_is_named_before_a_policy_is_asked_for(kind: str, told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        library.advise(people(), label="ill", generate=2, candidates=["masks", kind])

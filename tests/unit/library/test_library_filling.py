@@ -16,7 +16,10 @@ def test_numbers_stand_at_the_median_and_other_kinds_stay_as_they_are() -> None:
     assert full["weight"].to_pylist() == [1.5, 2.5, 2.5, 9.0]
     assert full["sex"].to_pylist() == ["f", None, "m", "f"]
     assert [(each.name, each.values) for each in filled] == [("age", 1), ("weight", 1)]
-    assert filled[0].sentence() == "age: 1 missing values stand at the median of the others"
+    assert (
+        filled[0].sentence()
+        == "age: 1 missing values stand at the median of the others (an infinite number counts as missing)"
+    )
 
 
 def test_missing_texts_are_a_category_and_empty_columns_stay_empty() -> None:

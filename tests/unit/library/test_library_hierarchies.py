@@ -83,7 +83,7 @@ def test_without_names_the_quasi_identifying_columns_are_taken(file: Path) -> No
     assert [c.name for c in every.columns] == ["age", "zip", "admitted", "month", "triage"]
     with pytest.raises(OptionError, match="gets no hierarchy here"):
         aegis.hierarchies(file, columns=["age"], order=["triage=green<yellow<orange<red"])
-    with pytest.raises(OptionError, match="nothing is written"):
+    with pytest.raises(OptionError, match="says something about --out"):
         aegis.hierarchies(file, columns=["age"], overwrite=True)
     with pytest.raises(RoleError, match="no column is left"):
         aegis.hierarchies(stays()[["patient"]], identifying=["patient"])

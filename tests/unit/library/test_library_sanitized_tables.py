@@ -10,7 +10,7 @@ import pyarrow as pa
 from aegis.counts.collect import count_joints
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
-from aegis.library.sanitized_tables import SanitizedTables
+from aegis.library.families import SanitizedTables
 
 
 def made(**roles: Any) -> SanitizedTables:
@@ -31,23 +31,23 @@ def made(**roles: Any) -> SanitizedTables:
 
 
 def test_what_says_most_about_the_label_is_taken_where_nothing_is_named_and_the_note_says_so() -> None:
-    found = made()
-    assert found.found.private == ("strong", "fair")
-    assert found.found.adversary == ("weak",)
-    assert "none is named as sensitive" in found.notes[0]
-    assert "strong and fair" in found.notes[0]
-    assert "'0'" not in repr(found) + repr(found.found), "values are not shown"
+    tables = made()
+    assert tables.sanitizers.private == ("strong", "fair")
+    assert tables.sanitizers.adversary == ("weak",)
+    assert "none is named as sensitive" in tables.notes[0]
+    assert "strong and fair" in tables.notes[0]
+    assert "'0'" not in repr(tables) + repr(tables.sanitizers), "values are not shown"
 
 
 def test_named_quasi_identifiers_are_known_and_not_taken() -> None:
-    assert made(quasi_identifying=("strong", "fair")).found.private == ("weak",)
+    assert made(quasi_identifying=("strong", "fair")).sanitizers.private == ("weak",)
 
 
 def test_the_sensitive_columns_are_taken_and_one_that_cannot_be_is_named() -> None:
-    found = made(sensitive=("weak", "holes"))
-    assert found.found.private == ("weak",)
-    assert "weak (named as sensitive)" in found.notes[0]
-    assert "holes is not sanitized: it misses values" in found.notes
+    tables = made(sensitive=("weak", "holes"))
+    assert tables.sanitizers.private == ("weak",)
+    assert "weak (named as sensitive)" in tables.notes[0]
+    assert "holes is not sanitized: it misses values" in tables.notes
     nothing = made(sensitive=("holes",))
     assert nothing.names == ()
     assert nothing.notes == ("holes is not sanitized: it misses values",)
@@ -55,14 +55,14 @@ def test_the_sensitive_columns_are_taken_and_one_that_cannot_be_is_named() -> No
 
 
 def test_rows_stay_in_order_and_noise_is_drawn_by_the_seed() -> None:
-    found = made(sensitive=("strong",))
-    assert found.names
-    assert set(found.names) <= {"sanitized-10", "sanitized-40", "sanitized-80"}
-    assert any("% of the records are determined" in note for note in found.notes), "audited like any other release"
-    one, again, other = (dict(found.drawn(seed)) for seed in (0, 0, 1))
-    for name in found.names:
+    tables = made(sensitive=("strong",))
+    assert tables.names
+    assert set(tables.names) <= {"sanitized-10", "sanitized-40", "sanitized-80"}
+    assert any("% of the records are determined" in note for note in tables.notes), "audited like any other release"
+    one, again, other = (dict(tables.drawn(seed)) for seed in (0, 0, 1))
+    for name in tables.names:
         for column in ("name", "fair", "weak", "y"):
-            assert one[name][column] == found.table[column]
+            assert one[name][column] == tables.table[column]
         assert one[name]["strong"] == again[name]["strong"]
         assert one[name]["strong"] != other[name]["strong"]
-        assert one[name]["strong"] != found.table["strong"]
+        assert one[name]["strong"] != tables.table["strong"]

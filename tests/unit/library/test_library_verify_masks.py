@@ -162,3 +162,49 @@ def test_every_bundled_configuration_verifies(tmp_path: Path) -> None:
         )
         found = aegis.verify(out, made.certificate_path)
         assert found.verified, (name, found.reason)
+
+
+@pytest.fixture
+def attacked(table: Path, tmp_path: Path) -> Path:
+    """A release whose policy limits an attack."""
+    out = tmp_path / "attacked.csv"
+    policy = {**POLICY, "attacks": {"prosecutor": 0.5}}
+    aegis.release(table, config=MASKS, policy=policy, label="illness", out=out, shuffle=False)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("certify", "said"),
+    [
+        (lambda content: content.update(attacks=[]), "limits the attack 'prosecutor', and the certificate has no"),
+        (lambda content: content.pop("attacks"), "limits the attack 'prosecutor', and the certificate has no"),
+        (lambda content: content["attacks"][0].update(limit=1.0), "another limit of the attack 'prosecutor'"),
+        (lambda content: content["attacks"][0].update(exposed_share=0.9), "exposes more than its policy allows"),
+        (lambda content: content["attacks"][0].update(exposed_share=None), "another limit of the attack"),
+    ],
+)
+def test_a_limit_on_attacks_needs_its_result(
+    attacked: Path, certify: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    assert forged(attacked).verified
+    answer = forged(attacked, certify=certify)
+    assert answer.reason is not None
+    assert said in answer.reason
+
+
+def test_what_only_the_true_rows_tell_stands_among_what_was_not_checked(attacked: Path) -> None:
+    unchecked = forged(attacked, certify=lambda content: content["ledger"].update(together_with=[])).not_checked
+    for part in ("(utility)", "what attacks found", "(ledger)"):
+        assert any(part in sentence for sentence in unchecked), part
+
+
+def test_a_column_that_nobody_gave_a_role_is_not_verified(released: Path) -> None:
+    """Added to the table and to the certificate alike."""
+
+    def widened(text: str) -> str:
+        head, *rows = text.splitlines()
+        return "\n".join([f"{head},phone", *(f"{row},555-{number:04d}" for number, row in enumerate(rows))]) + "\n"
+
+    answer = forged(released, change=widened, certify=lambda content: content["release"]["columns"].append("phone"))
+    assert answer.reason is not None
+    assert "'phone' has no role and no mask" in answer.reason

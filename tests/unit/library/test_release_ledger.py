@@ -295,7 +295,7 @@ def test_the_refusal_says_which_masks_are_allowed(table: Path) -> None:
     merged = {"regroup": {"groups": {"some": ["flu", "cold"], "none": ["none"]}}}
     with pytest.raises(PolicyNotSatisfiedError, match="allowed are the mask of that entry") as refused:
         _release(table, {**BY_AGE, "ill": merged}, policy=policy)
-    assert "leaving the column out (--columns)" in str(refused.value)
+    assert "leaving the column out (release --columns)" in str(refused.value)
     assert "flu" not in str(refused.value)
 
 
@@ -425,6 +425,22 @@ def test_a_search_refuses_an_older_version_too(table: Path) -> None:
     people[:240].to_csv(table, index=False)
     with pytest.raises(LedgerError, match="an older version of the table: entry 2 of its ledger had it"):
         aegis.search(table, **asked)
+
+
+def test_advise_refuses_an_older_version_before_it_counts(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = _people(300).assign(well=lambda rows: np.where(rows["age"] % 7 > 3, "yes", "no"))
+    hidden = {"age": "suppress", "zip": "suppress"}
+    for rows in (240, 300):
+        people[:rows].to_csv(table, index=False)
+        _release(table, hidden, insensitive="rest")
+    people[:240].to_csv(table, index=False)
+
+    def counted(*_: Any, **__: Any) -> None:
+        pytest.fail("the table was counted first")
+
+    monkeypatch.setattr(importlib.import_module("aegis.library.advise"), "count", counted)
+    with pytest.raises(LedgerError, match="an older version of the table"):
+        aegis.advise(table, policy=POLICY, label="well", identifying=["name"], generate=3)
 
 
 def test_a_search_knows_rows_again_whose_names_are_no_longer_different(table: Path) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from aegis.candidates.sanitizers.audited_column import AuditedColumn
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.candidates.sanitizers.split import CERTAIN_CAP
 from aegis.data.engine import open_dataset
+from aegis.errors import VerificationError
 from aegis.evaluation.sanitizing import Sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.library import sanitized_kind
@@ -93,3 +95,14 @@ def test_a_distortion_that_no_release_has_is_told_beside_those_that_one_has() ->
         private=("ill",), adversary=(), authorized=(), by_share={0.8: ()}, fitted={0.8: ()}, notes=(note,)
     )
     assert sanitized_kind._reason(sanitizers, 0.8).endswith(f"; {note}")
+
+
+def test_the_reason_says_what_aegis_sanitize_would_refuse(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sanitized_kind, "SHARES", (0.1,))
+
+    def refused(audited: AuditedColumn) -> None:
+        raise VerificationError(f"the release of {audited.column} protects from nobody")
+
+    monkeypatch.setattr("aegis.candidates.sanitizers.audited_column.refuse_unprotected", refused)
+    (made,) = sanitized_kind.sanitized(workshop)
+    assert "aegis sanitize would refuse it" in made.reason

@@ -117,7 +117,7 @@ def test_a_label_of_numbers_has_no_information_but_boxes(file: Path) -> None:
         ({"train": 2}, "use --train 1"),
         ({"goal": "auc"}, "--train"),
         ({"out": "best.yaml"}, "ends in .json"),
-        ({"overwrite": True}, "nothing is written"),
+        ({"overwrite": True}, "says something about --out"),
     ],
 )
 def test_options_that_boxes_do_not_use_are_refused(file: Path, given: dict[str, Any], said: str) -> None:

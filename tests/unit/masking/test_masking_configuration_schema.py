@@ -28,6 +28,7 @@ DOCUMENTED = Path(__file__).parents[3] / "docs/reference/configuration.schema.js
 
 # What no schema can say: an order between numbers, decimals, values named twice, which level a hierarchy has.
 BEYOND = re.compile(
+    "no calendar has|"
     "must rise|must not be above|decimals|too large|more than one group|must be distinct|has levels 0 to|"
     "come last in a chain|is not there|needs at least one value|do not have .* fields|more than once|fall apart|"
     "is named both|map the name of each group"

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from aegis.candidates.boxes.recoding import BoxColumn, Boxes, Cut, Leaf
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
 from aegis.data.kind import Kind
 from aegis.errors import OutputError
 from aegis.library.anonymize import anonymize

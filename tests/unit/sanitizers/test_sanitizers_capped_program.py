@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -250,7 +251,7 @@ def test_the_proved_loss_fails_as_seldom_as_it_says() -> None:
     ("given", "words"),
     [({"posterior": 0.0}, "above 0"), ({"leakage": -1.0}, "positive"), ({"local_dp": math.inf}, "positive")],
 )
-def test_a_cap_that_is_none_is_refused(given: dict[str, float], words: str) -> None:
+def test_a_cap_that_is_none_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(SanitizerError, match=words):
         Caps(**given)
 

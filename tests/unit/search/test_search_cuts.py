@@ -140,9 +140,17 @@ def test_intervals_of_days_do_not_tell_the_first_and_the_last_day() -> None:
     mask = mask_for(domain, np.array([0, 0, 1, 2, 2]), np.full(5, 9))
     assert transition(mask, domain, np.ones(5)).target.labels() == [
         "(-inf, 1950-06-01)",
-        "1950-06-01",
-        "[1999-02-25, inf)",
+        "[1950-06-01, 1999-01-01)",  # no day of anybody's: the year begins between the two
+        "[1999-01-01, inf)",
     ]
+
+
+def test_an_edge_of_moments_is_nobodys_own_where_the_calendar_has_room() -> None:
+    moments = np.array(["2020-01-01T09:00:00.000005", "2020-03-04T09:59:01", "2020-03-04T10:00:01.5"], "datetime64[us]")
+    domain = Domain.of(Kind.TIMESTAMP, moments)
+    mask = mask_for(domain, np.array([0, 0, 1]), np.full(3, 9))
+    assert mask.parameters() == {"edges": ["2020-03-04 10:00:00"]}
+    assert transition(mask, domain, np.ones(3)).target.size == 2
 
 
 def test_values_without_order_are_ranked_by_their_label_and_missing_is_last() -> None:

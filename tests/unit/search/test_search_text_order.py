@@ -11,9 +11,9 @@ import pytest
 import aegis
 from aegis.candidates.search.automatic import automatic_masks
 from aegis.candidates.search.masks import mask_for
+from aegis.candidates.search.ordering import text_ranks
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.data.text_order import text_ranks
 from aegis.errors import AegisError, OptionError, RoleError
 from aegis.library.search import Found
 

@@ -72,9 +72,10 @@ def test_prepared_counts_are_those_of_the_table() -> None:
         CodedColumn(name="a", kind=Kind.INTEGER, cells=Steps(starts=(0.0, 2.0))),
         CodedColumn(name="b", kind=Kind.TEXT, cells=Listed(values=("x",))),
     ]
-    prepared = counter.prepared(columns)
+    prepared: Any = counter.prepared(columns)
     assert prepared.count(columns).tolist() == counter.count(columns).tolist() == [[1, 1, 0], [1, 0, 0], [1, 0, 0]]
     assert prepared.count(columns[1:]).tolist() == [3, 1, 0]
+    assert {str(kind) for kind in prepared._table.schema().types} == {"int16"}  # of many rows, memory is what is short
 
 
 def test_frequent_values_are_those_of_enough_records_and_never_missing() -> None:

@@ -73,5 +73,5 @@ def test_what_is_not_listed_is_found_and_costs_no_question_of_its_own() -> None:
     model, account = learnt(DeclaredValues(values=("a",), others=True))
     assert model.attributes[0].values == ("a", OTHER)
     asked = [entry for entry in account.measured if "x" in entry.columns]
-    assert [entry.what for entry in asked] == ["attribute"]
+    assert [entry.what for entry in asked] == ["attribute", "attribute again"]
     assert account.spent <= account.rho

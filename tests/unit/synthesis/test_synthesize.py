@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import aegis
-from aegis.errors import AegisError, DataError, InputError, LedgerError, OptionError, OutputError, RoleError
+from aegis.errors import AegisError, DataError, InputError, LabelError, LedgerError, OptionError, OutputError, RoleError
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import Certificate
 from aegis.releases.ledger import Opening, append, ledger_path, read_ledger
@@ -278,9 +278,38 @@ def test_a_truth_value_that_is_missing_stays_missing_as_often() -> None:
 def test_more_columns_than_the_model_holds_together_are_named() -> None:
     rng = np.random.default_rng(4)
     names = [f"c{at:02d}" for at in range(42)]
-    wide = pa.table({name: rng.choice(["a", "b"], 60) for name in (*names, "sick")})
+    wide = pa.table({name: rng.choice(["a", "b"], 600) for name in (*names, "sick")})
     public = {"columns": {name: {"values": ["a", "b"], "missing": False} for name in (*names, "sick")}}
-    made = aegis.synthesize(wide, epsilon=5.0, label="sick", seed=1, domain=public, rows=10)
+    made = aegis.synthesize(wide, epsilon=50.0, label="sick", seed=1, domain=public, rows=10)
     assert len(made.alone) == 2
     assert any("40 columns together" in text and made.alone[0] in text for text in made.warnings)
     assert _made(domain=DOMAIN).alone == ()
+
+
+def test_a_table_too_small_for_pairs_says_so_and_measures_none() -> None:
+    small = aegis.synthesize(TABLE.slice(0, 300), epsilon=0.5, label="sick", seed=1, identifying=["key"], domain=DOMAIN)
+    assert small.errors == ()
+    assert "pair" not in {part.what for part in small.parts}
+    assert sum(part.share for part in small.parts) == pytest.approx(1.0, abs=0.2)
+    assert any("noise would hide every pair" in text for text in small.warnings)
+    assert not any("noise would hide" in text for text in _made(domain=DOMAIN).warnings)
+
+
+def test_an_empty_table_is_said_to_be_one_though_all_is_declared(tmp_path: Path) -> None:
+    public = {"columns": {name: {"values": ["a", "b"], "missing": False} for name in ("x", "y")}}
+    empty = pa.table({name: pa.array([], pa.string()) for name in ("x", "y")})
+    with pytest.raises(DataError, match="empty, or far too small"):
+        aegis.synthesize(empty, epsilon=1.0, label="y", domain=public, out=tmp_path / "made.csv", ledger="none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_epsilon_that_promises_little_is_warned_of() -> None:
+    assert any("promises little" in text for text in _made(epsilon=40.0).warnings)
+    assert not any("promises little" in text for text in _made(epsilon=10.0).warnings)
+
+
+def test_a_label_that_is_not_told_from_noise_is_to_be_declared() -> None:
+    few = TABLE.slice(0, 60)
+    one = few.set_column(few.column_names.index("sick"), "sick", pa.array(["yes"] * 50 + ["no"] * 10))
+    with pytest.raises(LabelError, match="declare its values in a domain file"):
+        _made(one, epsilon=20.0)

@@ -22,8 +22,6 @@ from aegis.counts.grouping import group_rows
 )
 def differencing(scene: Scene) -> Claims | NotApplicable:
     """Claims a row where it is the only one that fits a newcomer among the rows that one version has more."""
-    if len(scene.releases) < 2:
-        return NotApplicable(reason="there is one release only")
     answers = [
         _between(scene, earlier, later)
         for number, earlier in enumerate(scene.releases)

@@ -14,7 +14,6 @@ from aegis.attacks.candidates import People
 from aegis.attacks.reading import Codes
 from aegis.attacks.scene import Scene
 from aegis.data.domain import show
-from aegis.data.kind import Kind
 
 _SHORTEST = 5  # a shorter text stands somewhere in any file
 
@@ -65,7 +64,7 @@ def file_metadata(scene: Scene) -> Claims | NotApplicable:
     beside = texts_beside_rows(path)
     named = np.zeros(scene.truth.count, dtype=bool)
     for name, domain in scene.truth.domains.items():
-        hidden = _hidden_values(scene, name, domain.kind)
+        hidden = _hidden_values(scene, name)
         leaked = np.zeros(domain.size + 1, dtype=bool)
         for code, value in enumerate(domain.values.tolist()):
             text = show(value)
@@ -141,7 +140,7 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", errors="replace")
 
 
-def _hidden_values(scene: Scene, name: str, kind: Kind) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _hidden_values(scene: Scene, name: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """The values of a column that no row of the release shows as they are."""
     size = scene.truth.domains[name].size
     hidden = np.ones(size + 1, dtype=bool)

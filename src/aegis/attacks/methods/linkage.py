@@ -15,18 +15,12 @@ from aegis.attacks.scene import Scene
 )
 def prosecutor(scene: Scene) -> Claims:
     """Claims a row where it is the only one that fits the person."""
-    view, people = scene.release.view, scene.truth
+    view = scene.release.view
     candidates = scene.candidates(view)
     row = candidates.only_row
     claimed = np.flatnonzero(row >= 0)
-    right = int(scene.whole(view).fits(claimed, row[claimed]).sum())
-    return Claims(
-        people=people.count,
-        singled_out=len(claimed),
-        right=right,
-        baseline=1 / max(people.count, 1),
-        details=small_candidates(candidates.rows, scene.promised_k),
-    )
+    details = small_candidates(candidates.rows, scene.promised_k)
+    return Claims.of_rows(scene, view, people=claimed, rows=row[claimed], details=details)
 
 
 @attack(
@@ -57,13 +51,12 @@ def marketer(scene: Scene) -> Claims:
 )
 def journalist(scene: Scene) -> Claims:
     """Claims a row where it fits one person of the register only and no other row fits that person."""
-    view, people = scene.release.view, scene.truth
+    view = scene.release.view
     row = scene.candidates(view).only_row
     claimed = np.flatnonzero(row >= 0)
     owners = np.bincount(row[claimed], minlength=view.rows)
     claimed = claimed[owners[row[claimed]] == 1]
-    right = int(scene.whole(view).fits(claimed, row[claimed]).sum())
-    return Claims(people=people.count, singled_out=len(claimed), right=right, baseline=1 / max(people.count, 1))
+    return Claims.of_rows(scene, view, people=claimed, rows=row[claimed])
 
 
 def small_candidates(rows: np.ndarray[tuple[int], np.dtype[np.int64]], k: int) -> dict[str, float]:

@@ -51,10 +51,7 @@ def pseudonyms(scene: Scene) -> Claims | NotApplicable:
         behind = np.array([undone.get(text or "", -1) for text in texts], dtype=np.int64)
         claimed = np.where(claimed >= 0, claimed, behind[codes])
     rows = np.flatnonzero(claimed >= 0)
-    right = int(scene.whole(view).fits(claimed[rows], rows).sum())
-    return Claims(
-        people=people.count, singled_out=len(np.unique(claimed[rows])), right=right, baseline=1 / max(people.count, 1)
-    )
+    return Claims.of_rows(scene, view, people=claimed[rows], rows=rows)
 
 
 def hashed_columns(release: HeldRelease) -> list[str]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from aegis.candidates.boxes.choosing import growth_for, usual_growth
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.boxes.model_columns import box_columns
-from aegis.counts.class_table import ClassTable
+from aegis.candidates.some_rows import classes_of_rows, policy_for_share
 from aegis.learners.candidate import Part
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.sample import Sample
-from aegis.learners.target import Places
-from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 
 
@@ -48,8 +44,8 @@ class BoxesCandidate:
     def split(self, part: Part, *, draw: int) -> Split:
         sample = self._sample
         codes = np.column_stack([sample.codes[name] for name in self._columns]).astype(np.int64)
-        policy = scaled_policy(self._policy, len(part.training) / sample.table_rows)
-        classes = sample_classes(sample, self._columns, part.training, self._policy.attributes)
+        policy = policy_for_share(self._policy, len(part.training) / sample.table_rows)
+        classes = classes_of_rows(sample, self._columns, part.training, self._policy.attributes)
         growth = usual_growth(classes)
         if self._ways:
             growth = growth_for(classes, policy, sample.label, turns=1, seed=self._seed)
@@ -63,31 +59,3 @@ class BoxesCandidate:
             for name, column in self._others.items()
         )
         return Split(columns=(*recoded, *others), target=part.training_target, test_rows=len(part.testing))
-
-
-def sample_classes(sample: Sample, columns: tuple[str, ...], rows: Places, contents: tuple[str, ...]) -> ClassTable:
-    """The class table of some rows of a sample, with the label and further contents."""
-    held = {
-        name: (sample.histograms[name].domain, sample.codes[name][rows].astype(np.int64))
-        for name in contents
-        if name != sample.label
-    }
-    return ClassTable.from_codes(
-        columns=columns,
-        domains=[sample.histograms[name].domain for name in columns],
-        codes=np.column_stack([sample.codes[name][rows] for name in columns]).astype(np.int64),
-        counts=np.ones(len(rows), dtype=np.int64),
-        contents={**held, sample.label: (sample.label_domain, sample.label_codes[rows].astype(np.int64))},
-        encoded=True,
-    )
-
-
-def scaled_policy(policy: Policy, share: float) -> Policy:
-    """The policy for a share of the rows: k in proportion, at least two."""
-    return replace(
-        policy,
-        models=tuple(
-            KAnonymity(k=max(min(2, model.k), round(model.k * share))) if isinstance(model, KAnonymity) else model
-            for model in policy.models
-        ),
-    )

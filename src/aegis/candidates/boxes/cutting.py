@@ -8,10 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints, compiled
-from aegis.candidates.boxes.gains import BY_BRANCH, between_branches, cut_gains, gathered, in_line, uncertainty
+from aegis.candidates.boxes.gains import chance_gain, cleared, gains_of_line, gathered, in_line, uncertainty
+from aegis.candidates.boxes.terms import Held, Room, Terms, moved, room_for
 
 LEVELS_APART = 3
 """After so many levels of cuts tuples are put side by side again: those of one box lie all over the table by then."""
+LEAST_NATS = 1.0
+"""A box is looked ahead from where its cuts may yet tell so much about its labels, a parameter. With less no order of
+cuts tells a model more than another, and a large table is mostly of such boxes."""
+ALIKE = 1 + 1e-12
+"""Gains are not told apart by their last digits."""
 
 
 @compiled
@@ -33,175 +39,93 @@ def divided(column: Ints, order: Ints, start: int, end: int, goes_left: Ints) ->
 
 
 @compiled
-def best_in_column(
-    column: int,
-    columns: Ints,
-    sizes: Ints,
-    labels: Floats,
-    blocks: Ints,
-    scales: Floats,
-    ordered: Ints,
-    missing: Ints,
-    domains: Ints,
-    ranks: Ints,
-    rank_starts: Ints,
-    by: Ints,
-    depths: Ints,
-    weight: float,
-    doubt: float,
-    least: int,
-    order: Ints,
-    start: int,
-    end: int,
-    before: float,
-    records: float,
-    seen: Ints,
-    table: Floats,
-    codes: Ints,
-    places: Floats,
-    gains: Floats,
-    left: Ints,
-) -> tuple[float, int]:
-    """The greatest gain of a cut of a box along one column, and how many codes go left: the first of ``left``.
+def divided_by(codes: Ints, column: Ints, order: Ints, start: int, end: int, goes_left: Ints) -> int:
+    """As `divided`, where these codes go left."""
+    for code in codes:
+        goes_left[code] = 1
+    middle = divided(column, order, start, end, goes_left)
+    for code in codes:
+        goes_left[code] = 0
+    return middle
 
-    ``seen`` and ``table`` are all zero before and after.
-    """
+
+@compiled
+def counted(held: Held, order: Ints, start: int, end: int) -> tuple[int, Floats, float]:
+    """Of a box how many records it has, what their labels are together, and how uncertain each tuple's are."""
+    here, settled = 0, 0.0
+    whole = np.zeros(held.labels.shape[1])
+    for at in range(start, end):
+        here += held.sizes[order[at]]
+        whole += held.labels[order[at]]
+        settled += held.settled[order[at]]
+    return here, whole, settled
+
+
+@compiled
+def is_looked_ahead(terms: Terms, whole: Floats, before: float, settled: float) -> bool:
+    """Whether there is enough to tell about the labels of a box for the order of its cuts to matter."""
+    return before - settled > chance_gain(whole, terms.blocks, terms.scales, LEAST_NATS)
+
+
+@compiled
+def best_in_column(
+    held: Held, terms: Terms, room: Room, column: int, order: Ints, start: int, end: int, before: float
+) -> tuple[float, int]:
+    """The greatest gain of a cut of a box along one column, and how many codes go left: the first of ``room.left``."""
     best, best_at = 0.0, -1
-    used = gathered(columns[column], order, start, end, sizes, labels, seen, table, codes)
+    used = gathered(held, column, order, start, end, room)
     if used > 1:
-        own = ranks[rank_starts[column] : rank_starts[column + 1]]
-        in_line(codes, used, table, blocks, scales, ordered[column] == 1, own, by[column], places)
-        has_missing = ordered[column] == 1 and codes[used - 1] == missing[column]
-        for turn in range(2 if has_missing else 1):
-            if turn == 1:  # missing values before all others
-                for at in range(used - 1, 0, -1):
-                    codes[at] = codes[at - 1]
-                codes[0] = missing[column]
-            cut_gains(
-                codes, used, seen, table, blocks, scales, before, ordered[column] == 1, missing[column],
-                domains[column], records, weight, doubt, least, gains,
-            )  # fmt: skip
-            if by[column] == BY_BRANCH:
-                between_branches(codes, used, own, depths[rank_starts[column] : rank_starts[column + 1]], gains)
+        for way in range(in_line(terms, room, column, used)):
+            gains_of_line(terms, room, column, used, way, before)
             better = False
             for at in range(used - 1):
-                if gains[at] > best * (1 + 1e-12):
-                    best, best_at, better = gains[at], at, True
+                if room.gains[at] > best * ALIKE:
+                    best, best_at, better = room.gains[at], at, True
             if better:
-                left[: best_at + 1] = codes[: best_at + 1]
-    for at in range(used):
-        seen[codes[at]] = 0
-        table[codes[at]] = 0.0
+                room.left[: best_at + 1] = room.codes[: best_at + 1]
+    cleared(room, used)
     return best, best_at + 1
 
 
 @compiled
-def best_gain(
-    columns: Ints,
-    sizes: Ints,
-    labels: Floats,
-    blocks: Ints,
-    scales: Floats,
-    ordered: Ints,
-    missing: Ints,
-    domains: Ints,
-    ranks: Ints,
-    rank_starts: Ints,
-    by: Ints,
-    depths: Ints,
-    weight: float,
-    doubt: float,
-    least: int,
-    order: Ints,
-    start: int,
-    end: int,
-    records: float,
-    seen: Ints,
-    table: Floats,
-    codes: Ints,
-    places: Floats,
-    gains: Floats,
-    left: Ints,
-) -> float:
+def best_gain(held: Held, terms: Terms, room: Room, order: Ints, start: int, end: int) -> float:
     """The greatest gain of a cut of a box along any column; 0 where it cannot be cut."""
-    here = 0
-    whole = np.zeros(labels.shape[1])
-    for at in range(start, end):
-        here += sizes[order[at]]
-        whole += labels[order[at]]
-    if here < 2 * least or end - start < 2:
+    here, whole, _ = counted(held, order, start, end)
+    if here < 2 * terms.least or end - start < 2:
         return 0.0
-    before = uncertainty(whole, blocks, scales)
+    before = uncertainty(whole, terms.blocks, terms.scales)
     best = 0.0
-    for column in range(len(columns)):
-        gain, _ = best_in_column(
-            column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by, depths,
-            weight, doubt, least, order, start, end, before, records, seen, table, codes, places, gains, left,
-        )  # fmt: skip
+    for column in range(len(held.columns)):
+        gain, _ = best_in_column(held, terms, room, column, order, start, end, before)
         best = max(best, gain)
     return best
 
 
 @compiled
-def moved(columns: Ints, sizes: Ints, labels: Floats, order: Ints) -> tuple[Ints, Ints, Floats]:
-    """The tuples of ``order`` side by side: what is read together lies together."""
-    there_columns = np.empty((len(columns), len(order)), dtype=np.int64)
-    there_sizes = np.empty(len(order), dtype=np.int64)
-    there_labels = np.empty((len(order), labels.shape[1]))
-    for column in range(len(columns)):
-        for at in range(len(order)):
-            there_columns[column, at] = columns[column, order[at]]
-    for at in range(len(order)):
-        there_sizes[at] = sizes[order[at]]
-        there_labels[at] = labels[order[at]]
-    return there_columns, there_sizes, there_labels
+def gain_after(
+    held: Held, terms: Terms, room: Room, codes: Ints, column: int, order: Ints, tried: Ints, start: int, end: int
+) -> float:
+    """What the best cuts of both parts gain where these codes of a column go left; ``tried`` is room for an order."""
+    tried[start:end] = order[start:end]
+    middle = divided_by(codes, held.columns[column], tried, start, end, room.goes_left)
+    return best_gain(held, terms, room, tried, start, middle) + best_gain(held, terms, room, tried, middle, end)
 
 
 @compiled
-def grown(
-    columns: Ints,
-    sizes: Ints,
-    labels: Floats,
-    blocks: Ints,
-    scales: Floats,
-    ordered: Ints,
-    missing: Ints,
-    domains: Ints,
-    ranks: Ints,
-    rank_starts: Ints,
-    by: Ints,
-    depths: Ints,
-    weight: float,
-    doubt: float,
-    least: int,
-    deepest: int,
-    ahead: int,
-    order: Ints,
-    begin: int,
-    stop: int,
-) -> Ints:
+def grown(held: Held, terms: Terms, deepest: int, ahead: int, order: Ints, begin: int, stop: int) -> Ints:
     """Cut the box ``order[begin:stop]`` where the gain is greatest and both parts keep ``least``, and each part again.
 
-    ``columns`` has a line of codes per column. With ``ahead`` the best cuts of so many columns are compared by what
-    they gain together with the best cut of each of their parts. Gives a line (column or −1, start, middle, end,
-    left, right) per node, the root first; ``order`` is the tuples in the order of the leaves.
+    With ``ahead`` the best cuts of so many columns are compared by what they gain together with the best cut of each
+    of their parts. Gives a line (column or −1, start, middle, end, left, right) per node, the root first; ``order``
+    is the tuples in the order of the leaves.
     """
-    widest = 1
-    for column in range(len(domains)):
-        widest = max(widest, domains[column])
-    seen = np.zeros(widest, dtype=np.int64)
-    table = np.zeros((widest, labels.shape[1]))
-    codes, left, best_left = (
-        np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
-    )  # fmt: skip
-    places, gains = np.empty(widest), np.empty(widest)
-    goes_left = np.zeros(widest, dtype=np.int64)
-    records = float(sizes.sum()) * max(len(columns), 1)
+    room = room_for(terms, held)
+    best_left = np.empty(len(room.left), dtype=np.int64)
     whole_order, names = order, order[begin:stop].copy()
-    columns, sizes, labels = moved(columns, sizes, labels, names)
+    held = moved(held, names)
     order = np.arange(len(names))
     tried = order.copy() if ahead > 0 else order[:0].copy()
-    column_gains = np.zeros(len(columns))
+    column_gains = np.zeros(len(held.columns))
     nodes = np.empty((2 * len(names) + 1, 6), dtype=np.int64)
     depth = np.zeros(2 * len(names) + 1, dtype=np.int64)
     nodes[0] = -1, 0, 0, len(names), -1, -1
@@ -210,59 +134,34 @@ def grown(
         start, end = nodes[node, 1], nodes[node, 3]
         if depth[node] == next_move:  # level by level: nothing above is looked at again
             names = names[order]
-            columns, sizes, labels = moved(columns, sizes, labels, order)
+            held = moved(held, order)
             order[:] = np.arange(len(names))
             next_move += LEVELS_APART
-        here = 0
-        whole = np.zeros(labels.shape[1])
-        for at in range(start, end):
-            here += sizes[order[at]]
-            whole += labels[order[at]]
+        here, whole, settled = counted(held, order, start, end)
         best, best_column, best_many = 0.0, -1, 0
-        if here >= 2 * least and end - start > 1 and (deepest < 0 or depth[node] < deepest):
-            before = uncertainty(whole, blocks, scales)
-            for column in range(len(columns)):
-                column_gains[column], many = best_in_column(
-                    column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by,
-                    depths, weight, doubt, least, order, start, end, before, records, seen, table, codes, places,
-                    gains, left,
-                )  # fmt: skip
-                if column_gains[column] > best * (1 + 1e-12):
+        if here >= 2 * terms.least and end - start > 1 and (deepest < 0 or depth[node] < deepest):
+            before = uncertainty(whole, terms.blocks, terms.scales)
+            for column in range(len(held.columns)):
+                column_gains[column], many = best_in_column(held, terms, room, column, order, start, end, before)
+                if column_gains[column] > best * ALIKE:
                     best, best_column, best_many = column_gains[column], column, many
-                    best_left[:many] = left[:many]
-            if ahead > 1 and best_column >= 0 and (deepest < 0 or depth[node] + 1 < deepest):
+                    best_left[:many] = room.left[:many]
+            looks = ahead > 1 and best_column >= 0 and (deepest < 0 or depth[node] + 1 < deepest)
+            if looks and is_looked_ahead(terms, whole, before, settled):
                 together = -1.0
                 ranked = np.argsort(-column_gains, kind="mergesort")
                 for column in ranked[:ahead]:
                     if column_gains[column] <= 0.0:
                         break
-                    gain, many = best_in_column(
-                        column, columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts,
-                        by, depths, weight, doubt, least, order, start, end, before, records, seen, table, codes,
-                        places, gains, left,
-                    )  # fmt: skip
-                    chosen = left[:many].copy()
-                    for at in range(many):
-                        goes_left[chosen[at]] = 1
-                    tried[start:end] = order[start:end]
-                    middle = divided(columns[column], tried, start, end, goes_left)
-                    for at in range(many):
-                        goes_left[chosen[at]] = 0
-                    for first, last in ((start, middle), (middle, end)):
-                        gain += best_gain(
-                            columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by,
-                            depths, weight, doubt, least, tried, first, last, records, seen, table, codes, places,
-                            gains, left,
-                        )  # fmt: skip
-                    if gain > together * (1 + 1e-12):
+                    gain, many = best_in_column(held, terms, room, column, order, start, end, before)
+                    chosen = room.left[:many].copy()
+                    gain += gain_after(held, terms, room, chosen, column, order, tried, start, end)
+                    if gain > together * ALIKE:
                         together, best_column, best_many = gain, column, many
                         best_left[:many] = chosen
         if best_column >= 0:
-            for at in range(best_many):
-                goes_left[best_left[at]] = 1
-            middle = divided(columns[best_column], order, start, end, goes_left)
-            for at in range(best_many):
-                goes_left[best_left[at]] = 0
+            codes = best_left[:best_many]
+            middle = divided_by(codes, held.columns[best_column], order, start, end, room.goes_left)
             nodes[node, 0], nodes[node, 2] = best_column, middle
             nodes[node, 4], nodes[node, 5] = made, made + 1
             nodes[made] = -1, start, start, middle, -1, -1

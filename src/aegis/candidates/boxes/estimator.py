@@ -14,21 +14,13 @@ from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import Grown, check_possible, grow_boxes
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.clusters.anonymizer import Anonymized, Anonymizer, Diagnosis, check_feasible, check_parameters
+from aegis.candidates.clusters.anonymizer import Anonymizer, check_feasible, check_parameters
 from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.frames import columns_by_name
-from aegis.candidates.clusters.information_loss import centers_of, information_loss
+from aegis.candidates.clusters.information_loss import centers_of
+from aegis.candidates.clusters.outcome import Anonymized, outcome_of
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import (
-    THRESHOLDS,
-    Risk,
-    class_entropies_bits,
-    entropy_ceiling_bits,
-    measure_risk,
-    minimum_of_sums_bits,
-    risk_before,
-    sum_of_minima_bits,
-)
+from aegis.candidates.clusters.risk import THRESHOLDS, Risk, measure_risk, risk_before
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
@@ -252,7 +244,6 @@ class LocalRecoding(Anonymizer):
                  before: Risk | None = None) -> Anonymized:  # fmt: skip
         labels = self._labels
         rows = centers_of(records, labels).rows(labels)
-        bits = class_entropies_bits(labels, records.sensitive)
         after = measure_risk(
             labels,
             records.sensitive,
@@ -260,26 +251,18 @@ class LocalRecoding(Anonymizer):
             thresholds=thresholds,
             persons=records.persons,
         )
-        loss = information_loss(records, rows)
-        boxes = self._grown.boxes
-        return Anonymized(
+        return outcome_of(
+            records,
+            labels,
+            rows,
+            after,
             method="boxes",
             k=self.k or self._grown.judgement.smallest_class,
             l=self.l,
-            classes=len(boxes.leaves),
-            distinct_tuples=after.classes,
-            smallest_class=after.smallest_class,
+            classes=len(self._grown.boxes.leaves),
             scale="raw",
-            information_loss=loss,
-            lower_bound=None,
-            entropy_bits=dict(zip(records.sensitive_names, bits.min(axis=0).tolist(), strict=True)),
-            entropy_sum_of_minima_bits=sum_of_minima_bits(bits),
-            entropy_minimum_of_sums_bits=minimum_of_sums_bits(bits),
-            entropy_ceiling_bits=entropy_ceiling_bits(records.sensitive),
-            before=before or risk_before(records, thresholds=thresholds),
-            after=after,
             seconds=seconds,
-            diagnosis=Diagnosis(finished="done", rounds=1, start_loss=loss, best_loss=loss, stages=("boxes",)),
+            before=before or risk_before(records, thresholds=thresholds),
         )
 
 

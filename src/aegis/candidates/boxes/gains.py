@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints, compiled
+from aegis.candidates.boxes.terms import Held, Room, Terms
 
 BY_LABEL, BY_RANK, BY_BRANCH = 0, 1, 2
 """How codes are put in a line: by the label's share among the records of the box, or by a rank that is given; and cut
@@ -52,6 +53,15 @@ def uncertainty(held: Floats, blocks: Ints, scales: Floats) -> float:
 
 
 @compiled
+def uncertainty_of_each(labels: Floats, blocks: Ints, scales: Floats) -> Floats:
+    """The `uncertainty` of each line of labels."""
+    each = np.empty(len(labels))
+    for at in range(len(labels)):
+        each[at] = uncertainty(labels[at], blocks, scales)
+    return each
+
+
+@compiled
 def chance_gain(held: Floats, blocks: Ints, scales: Floats, doubt: float) -> float:
     """What the best of several cuts gains by chance alone, in the unit of `uncertainty`: ``doubt`` nats a parameter."""
     total = 0.0
@@ -66,8 +76,9 @@ def chance_gain(held: Floats, blocks: Ints, scales: Floats, doubt: float) -> flo
 
 
 @compiled
-def standing(table: Floats, codes: Ints, used: int, blocks: Ints, scales: Floats, places: Floats) -> None:
+def standing(terms: Terms, room: Room, used: int) -> None:
     """Where each code stands on the line along which the labels of the codes differ most."""
+    blocks, scales, table, codes, places = terms.blocks, terms.scales, room.table, room.codes, room.places
     columns = table.shape[1]
     points = np.zeros((used, columns))
     weights = np.zeros(used)
@@ -121,70 +132,88 @@ def standing(table: Floats, codes: Ints, used: int, blocks: Ints, scales: Floats
 
 
 @compiled
-def gathered(
-    column: Ints, order: Ints, start: int, end: int, sizes: Ints, labels: Floats, seen: Ints, table: Floats, codes: Ints
-) -> int:
-    """Sum records and labels by code over a box; gives how many codes occur, listed in order in ``codes``.
-
-    ``seen`` and ``table`` are all zero before, and hold the sums after.
-    """
+def gathered(held: Held, column: int, order: Ints, start: int, end: int, room: Room) -> int:
+    """Sum records and labels by code over a box; gives how many codes occur, listed in order."""
+    codes = held.columns[column]
     used = 0
     for at in range(start, end):
         tuple_at = order[at]
-        code = column[tuple_at]
-        if seen[code] == 0:
-            codes[used] = code
+        code = codes[tuple_at]
+        if room.seen[code] == 0:
+            room.codes[used] = code
             used += 1
-        seen[code] += sizes[tuple_at]
-        for place in range(labels.shape[1]):
-            table[code, place] += labels[tuple_at, place]
-    codes[:used].sort()
+        room.seen[code] += held.sizes[tuple_at]
+        for place in range(held.labels.shape[1]):
+            room.table[code, place] += held.labels[tuple_at, place]
+    room.codes[:used].sort()
     return used
 
 
 @compiled
-def cut_gains(
-    codes: Ints,
-    used: int,
-    seen: Ints,
-    table: Floats,
-    blocks: Ints,
-    scales: Floats,
-    before: float,
-    ordered: bool,
-    missing: int,
-    domain: int,
-    records: float,
-    weight: float,
-    doubt: float,
-    least: int,
-    gains: Floats,
-) -> None:
-    """The gain of cutting after each place of a line; `NOWHERE` where a part would have fewer than ``least`` records.
+def cleared(room: Room, used: int) -> None:
+    """The room as it was before `gathered`."""
+    for at in range(used):
+        room.seen[room.codes[at]] = 0
+        room.table[room.codes[at]] = 0.0
 
-    ``missing`` is the code of missing values, −1 where there is none.
+
+@compiled
+def in_line(terms: Terms, room: Room, column: int, used: int) -> int:
+    """Put the codes of a box in the line of their column; gives how many ways there are to do so.
+
+    Equal places stay in the order of the codes. Missing values of an ordered column stand last, or in a second way
+    first.
     """
+    if terms.ordered[column] == 1:
+        return 2 if used > 1 and room.codes[used - 1] == terms.missing[column] else 1
+    if terms.by[column] != BY_LABEL:
+        for at in range(used):
+            room.places[at] = terms.ranks[terms.rank_starts[column] + room.codes[at]]
+    else:
+        standing(terms, room, used)
+    line = np.argsort(room.places[:used], kind="mergesort")
+    room.codes[:used] = room.codes[:used][line]
+    return 1
+
+
+@compiled
+def gains_of_line(terms: Terms, room: Room, column: int, used: int, way: int, before: float) -> None:
+    """What a cut after each place of a line gains; the second way to put it in line has missing values first."""
+    if way == 1:
+        for at in range(used - 1, 0, -1):
+            room.codes[at] = room.codes[at - 1]
+        room.codes[0] = terms.missing[column]
+    _cut_gains(terms, room, column, used, before)
+    if terms.by[column] == BY_BRANCH:
+        _between_branches(terms, room, column, used)
+
+
+@compiled
+def _cut_gains(terms: Terms, room: Room, column: int, used: int, before: float) -> None:
+    """The gain of a cut after each place of a line; `NOWHERE` where a part would have fewer than ``least`` records."""
+    blocks, scales, codes, table, weight = terms.blocks, terms.scales, room.codes, room.table, terms.weight
+    ordered, missing, least = terms.ordered[column] == 1, terms.missing[column], terms.least
     here = 0
     whole = np.zeros(table.shape[1])
     for at in range(used):
-        here += seen[codes[at]]
+        here += room.seen[codes[at]]
         whole += table[codes[at]]
     left, right = np.zeros(table.shape[1]), np.zeros(table.shape[1])
-    span = max(domain - 1, 1)
+    span = max(terms.domains[column] - 1, 1)
     low_all, high_all = _ends(codes, 0, used, missing)
     width_all = (high_all - low_all if ordered else used - 1) / span
-    by_chance = chance_gain(whole, blocks, scales, doubt)
+    by_chance = chance_gain(whole, blocks, scales, terms.doubt)
     left_records = 0
     for at in range(used - 1):
-        left_records += seen[codes[at]]
+        left_records += room.seen[codes[at]]
         left += table[codes[at]]
         if left_records < least or here - left_records < least:
-            gains[at] = NOWHERE
+            room.gains[at] = NOWHERE
             continue
         label_gain = 0.0
         if weight > 0.0:
-            for column in range(len(right)):
-                right[column] = whole[column] - left[column]
+            for place in range(len(right)):
+                right[place] = whole[place] - left[place]
             label_gain = before - uncertainty(left, blocks, scales) - uncertainty(right, blocks, scales) - by_chance
         if ordered:
             low, high = _ends(codes, 0, at + 1, missing)
@@ -194,25 +223,26 @@ def cut_gains(
         else:
             left_width, right_width = at / span, (used - at - 2) / span
         narrower = width_all * here - left_width * left_records - right_width * (here - left_records)
-        gains[at] = weight * max(label_gain, 0.0) + (1.0 - weight) * max(narrower, 0.0) / records
+        room.gains[at] = weight * max(label_gain, 0.0) + (1.0 - weight) * max(narrower, 0.0) / terms.records
 
 
 @compiled
-def between_branches(codes: Ints, used: int, ranks: Ints, depths: Ints, gains: Floats) -> None:
+def _between_branches(terms: Terms, room: Room, column: int, used: int) -> None:
     """Allow only cuts between the highest branches that a box holds: its parts are whole branches of a hierarchy.
 
-    ``depths`` says for each rank how far down the hierarchy it and the next rank part.
+    The depths of a column say for each rank how far down the hierarchy it and the next rank part.
     """
+    first = terms.rank_starts[column]
     highest = np.iinfo(np.int64).max
     for turn in range(2):
         for at in range(used - 1):
             parted = np.iinfo(np.int64).max
-            for rank in range(ranks[codes[at]], ranks[codes[at + 1]]):
-                parted = min(parted, depths[rank])
+            for rank in range(terms.ranks[first + room.codes[at]], terms.ranks[first + room.codes[at + 1]]):
+                parted = min(parted, terms.depths[first + rank])
             if turn == 0:
                 highest = min(highest, parted)
             elif parted > highest:
-                gains[at] = NOWHERE
+                room.gains[at] = NOWHERE
 
 
 @compiled
@@ -225,27 +255,3 @@ def _ends(codes: Ints, first: int, last: int, missing: int) -> tuple[int, int]:
     if last <= first:
         return 0, 0
     return codes[first], codes[last - 1]
-
-
-@compiled
-def in_line(
-    codes: Ints,
-    used: int,
-    table: Floats,
-    blocks: Ints,
-    scales: Floats,
-    ordered: bool,
-    ranks: Ints,
-    by: int,
-    places: Floats,
-) -> None:
-    """Put the codes of a box in the line of their column, in place; equal places stay in the order of the codes."""
-    if ordered:
-        return
-    if by != BY_LABEL:
-        for at in range(used):
-            places[at] = ranks[codes[at]]
-    else:
-        standing(table, codes, used, blocks, scales, places)
-    line = np.argsort(places[:used], kind="mergesort")
-    codes[:used] = codes[:used][line]

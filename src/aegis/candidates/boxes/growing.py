@@ -19,8 +19,10 @@ from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_recor
 from aegis.candidates.boxes.gains import uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.recoding import BoxColumn, Boxes, Cut, Leaf, Side, shown_values
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, Side
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples, rare_values
+from aegis.candidates.boxes.walking import shown_values
 from aegis.candidates.search.masks import edge_between
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Tuples
@@ -108,11 +110,8 @@ def _cut(ready: BoxTuples, policy: Policy, growth: Growth, least: int, order: In
     if others:
         return grown_by_models(ready, others, growth, least, order, begin, stop)
     deepest = -1 if growth.most_cuts is None else growth.most_cuts
-    return grown(
-        ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
-        ready.domains, ready.ranks, ready.rank_starts, ready.by, ready.depths, growth.label_weight, growth.doubt_nats,
-        least, deepest, growth.look_ahead, order, begin, stop,
-    )  # fmt: skip
+    held, terms = ready.held(), ready.terms(growth, least)
+    return grown(held, terms, deepest, growth.look_ahead, order, begin, stop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

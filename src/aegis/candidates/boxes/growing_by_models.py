@@ -45,17 +45,14 @@ def grown_by_models(
     """As `grown` does, with every part judged by the models; what a cut leads to is looked at without them."""
     deepest = growth.most_cuts
     widest = int(ready.domains.max(initial=1))
+    held, terms = ready.held(), ready.terms(growth, least)
     nodes = [np.array([[-1, begin, begin, stop, -1, -1]], dtype=np.int64)]
     made, depth = 1, 0
     while len(nodes[-1]) and (deepest is None or depth < deepest):
         level = nodes[-1]
         boxes = np.ascontiguousarray(level[:, [1, 3]])
         looks = deepest is None or depth + 1 < deepest
-        lines, codes, gains = lines_of_boxes(
-            ready.columns, ready.sizes, ready.labels, ready.blocks, ready.scales, ready.ordered, ready.missing,
-            ready.domains, ready.ranks, ready.rank_starts, ready.by, ready.depths, growth.label_weight,
-            growth.doubt_nats, least, growth.look_ahead if looks else 0, order, boxes,
-        )  # fmt: skip
+        lines, codes, gains = lines_of_boxes(held, terms, growth.look_ahead if looks else 0, order, boxes)
         cut_line, cut_place = _allowed_cuts(ready, models, order, boxes, lines, codes, gains, widest)
         cut = np.flatnonzero(cut_line >= 0)
         level[cut, 0] = lines[cut_line[cut], COLUMN]

@@ -19,7 +19,8 @@ class Growth:
     the size below which no box is cut off; the policy's own k unless given. A smaller one than k makes boxes that the
     policy suppresses, which helps where it allows that. ``most_cuts`` limits the cuts on the way to a box. With
     ``look_ahead`` of 2 or more, the best cuts of so many columns are compared by what they gain together with the best
-    cut of each of their parts: where attributes decide together, no first cut tells anything alone.
+    cut of each of their parts: where attributes decide together, no first cut tells anything alone. Boxes whose
+    cuts may tell less than a nat about the label are cut without that.
     """
 
     label_weight: float = 0.99

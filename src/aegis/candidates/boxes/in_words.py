@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.candidates.boxes.recoding import STAR, Boxes, Cut
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.regions import STAR
+from aegis.candidates.boxes.tree import Cut
 from aegis.plural import count
 
 

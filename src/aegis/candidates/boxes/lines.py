@@ -10,127 +10,63 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints, compiled
-from aegis.candidates.boxes.cutting import best_gain, divided
-from aegis.candidates.boxes.gains import (
-    BY_BRANCH,
-    NOWHERE,
-    between_branches,
-    cut_gains,
-    gathered,
-    in_line,
-    uncertainty,
-)
+from aegis.candidates.boxes.cutting import ALIKE, counted, divided_by, gain_after, is_looked_ahead
+from aegis.candidates.boxes.gains import NOWHERE, cleared, gains_of_line, gathered, in_line, uncertainty
+from aegis.candidates.boxes.terms import Held, Terms, room_for
 
 BOX, COLUMN, BEGIN, LENGTH = 0, 1, 2, 3
 """What the numbers of a line are."""
-ALIKE = 1 + 1e-12
-"""Gains are not told apart by their last digits."""
 
 
 @compiled
-def lines_of_boxes(
-    columns: Ints,
-    sizes: Ints,
-    labels: Floats,
-    blocks: Ints,
-    scales: Floats,
-    ordered: Ints,
-    missing: Ints,
-    domains: Ints,
-    ranks: Ints,
-    rank_starts: Ints,
-    by: Ints,
-    depths: Ints,
-    weight: float,
-    doubt: float,
-    least: int,
-    ahead: int,
-    order: Ints,
-    boxes: Ints,
-) -> tuple[Ints, Ints, Floats]:
+def lines_of_boxes(held: Held, terms: Terms, ahead: int, order: Ints, boxes: Ints) -> tuple[Ints, Ints, Floats]:
     """The lines of the boxes ``order[start:end]``, of which ``boxes`` has a row each: lines, their codes and gains.
 
     A line that no cut of gains anything is left out. With ``ahead`` only the best lines of so many columns are kept,
     each with what the best cuts of the two parts of its own best cut add.
     """
-    room, widest = 0, 1
-    for column in range(len(domains)):
-        widest = max(widest, domains[column])
-        turns = 2 if ordered[column] == 1 and missing[column] >= 0 else 1
+    places = 0
+    columns = len(held.columns)
+    for column in range(columns):
+        ways = 2 if terms.ordered[column] == 1 and terms.missing[column] >= 0 else 1
         for box in range(len(boxes)):
-            room += turns * min(domains[column], boxes[box, 1] - boxes[box, 0])
-    lines = np.empty((2 * len(columns) * len(boxes), 4), dtype=np.int64)
-    line_codes, line_gains = np.empty(room, dtype=np.int64), np.empty(room)
-    own = np.empty((2 * len(columns), 4), dtype=np.int64)
-    most = np.empty(2 * len(columns))
-    seen = np.zeros(widest, dtype=np.int64)
-    table = np.zeros((widest, labels.shape[1]))
-    codes, left = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
-    places, gains = np.empty(widest), np.empty(widest)
-    goes_left = np.zeros(widest, dtype=np.int64)
+            places += ways * min(terms.domains[column], boxes[box, 1] - boxes[box, 0])
+    lines = np.empty((2 * columns * len(boxes), 4), dtype=np.int64)
+    line_codes, line_gains = np.empty(places, dtype=np.int64), np.empty(places)
+    own = np.empty((2 * columns, 4), dtype=np.int64)
+    most = np.empty(2 * columns)
+    room = room_for(terms, held)
     tried = order.copy() if ahead > 1 else order[:0].copy()
-    records = float(sizes.sum()) * max(len(columns), 1)
     made, filled = 0, 0
     for box in range(len(boxes)):
         start, end = boxes[box, 0], boxes[box, 1]
-        here = 0
-        whole = np.zeros(labels.shape[1])
-        for at in range(start, end):
-            here += sizes[order[at]]
-            whole += labels[order[at]]
-        if here < 2 * least:
+        here, whole, settled = counted(held, order, start, end)
+        if here < 2 * terms.least:
             continue
-        before = uncertainty(whole, blocks, scales)
+        before = uncertainty(whole, terms.blocks, terms.scales)
         many = 0
-        for column in range(len(columns)):
-            used = gathered(columns[column], order, start, end, sizes, labels, seen, table, codes)
+        for column in range(columns):
+            used = gathered(held, column, order, start, end, room)
             if used > 1:
-                rank = ranks[rank_starts[column] : rank_starts[column + 1]]
-                in_line(codes, used, table, blocks, scales, ordered[column] == 1, rank, by[column], places)
-                has_missing = ordered[column] == 1 and codes[used - 1] == missing[column]
-                for turn in range(2 if has_missing else 1):
-                    if turn == 1:  # missing values before all others
-                        for at in range(used - 1, 0, -1):
-                            codes[at] = codes[at - 1]
-                        codes[0] = missing[column]
-                    cut_gains(
-                        codes, used, seen, table, blocks, scales, before, ordered[column] == 1, missing[column],
-                        domains[column], records, weight, doubt, least, gains,
-                    )  # fmt: skip
-                    if by[column] == BY_BRANCH:
-                        branch_depths = depths[rank_starts[column] : rank_starts[column + 1]]
-                        between_branches(codes, used, rank, branch_depths, gains)
-                    best = _first_best(gains, used - 1)
-                    if gains[best] > 0.0:
+                for way in range(in_line(terms, room, column, used)):
+                    gains_of_line(terms, room, column, used, way, before)
+                    best = _first_best(room.gains, used - 1)
+                    if room.gains[best] > 0.0:
                         own[many] = box, column, filled, used
-                        most[many] = gains[best]
+                        most[many] = room.gains[best]
                         many += 1
-                        line_codes[filled : filled + used] = codes[:used]
-                        line_gains[filled : filled + used - 1] = gains[: used - 1]
+                        line_codes[filled : filled + used] = room.codes[:used]
+                        line_gains[filled : filled + used - 1] = room.gains[: used - 1]
                         line_gains[filled + used - 1] = NOWHERE
                         filled += used
-            for at in range(used):
-                seen[codes[at]] = 0
-                table[codes[at]] = 0.0
+            cleared(room, used)
         kept = np.arange(many)
-        if ahead > 1:
+        if ahead > 1 and is_looked_ahead(terms, whole, before, settled):
             kept = np.argsort(-most[:many], kind="mergesort")[:ahead]
             for line in kept:
                 column, begin, used = own[line, COLUMN], own[line, BEGIN], own[line, LENGTH]
-                cut = begin + _first_best(line_gains[begin : begin + used], used)
-                for at in range(begin, cut + 1):
-                    goes_left[line_codes[at]] = 1
-                tried[start:end] = order[start:end]
-                middle = divided(columns[column], tried, start, end, goes_left)
-                for at in range(begin, cut + 1):
-                    goes_left[line_codes[at]] = 0
-                after = 0.0
-                for first, last in ((start, middle), (middle, end)):
-                    after += best_gain(
-                        columns, sizes, labels, blocks, scales, ordered, missing, domains, ranks, rank_starts, by,
-                        depths, weight, doubt, least, tried, first, last, records, seen, table, codes, places, gains,
-                        left,
-                    )  # fmt: skip
+                codes = line_codes[begin : begin + _first_best(line_gains[begin : begin + used], used) + 1]
+                after = gain_after(held, terms, room, codes, column, order, tried, start, end)
                 for at in range(begin, begin + used):
                     if line_gains[at] > 0.0:
                         line_gains[at] += after
@@ -223,11 +159,7 @@ def divide_boxes(
     goes_left = np.zeros(widest, dtype=np.int64)
     middles = np.empty(len(boxes), dtype=np.int64)
     for box in range(len(boxes)):
-        line = cut_line[box]
-        begin = lines[line, BEGIN]
-        for at in range(begin, cut_place[box] + 1):
-            goes_left[codes[at]] = 1
-        middles[box] = divided(columns[lines[line, COLUMN]], order, boxes[box, 0], boxes[box, 1], goes_left)
-        for at in range(begin, cut_place[box] + 1):
-            goes_left[codes[at]] = 0
+        line = lines[cut_line[box]]
+        left = codes[line[BEGIN] : cut_place[box] + 1]
+        middles[box] = divided_by(left, columns[line[COLUMN]], order, boxes[box, 0], boxes[box, 1], goes_left)
     return middles

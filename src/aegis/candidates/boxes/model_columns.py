@@ -7,10 +7,13 @@ of a box share its number as their code.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints
-from aegis.candidates.boxes.recoding import Boxes, ends
+from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.regions import as_number
 from aegis.learners.features import CodedColumn, SplitColumn
 
 MOST_VALUES = 12
@@ -76,3 +79,17 @@ def _sides(boxes: Boxes, column: int) -> list[Floats]:
         for knot in knots
     ]
     return [low, high, *(np.where(present, line, np.nan) for line in above)]
+
+
+def ends(boxes: Boxes, column: int) -> tuple[Floats, Floats]:
+    """The two ends of an ordered column in each box, NaN where only missing values are; an open end lies a step beyond.
+
+    The step is the median distance between neighbouring edges: whoever receives the table knows no more.
+    """
+    regions = [way[column] for way in boxes.regions]
+    edges = sorted({as_number(end) for r in regions for end in (r.low, r.high) if end is not None})
+    step = float(np.median(np.diff(edges))) if len(edges) > 1 else 1.0
+    lowest, highest = (edges[0] - step, edges[-1] + step) if edges else (0.0, 0.0)
+    low = [math.nan if not r.present else lowest if r.low is None else as_number(r.low) for r in regions]
+    high = [math.nan if not r.present else highest if r.high is None else as_number(r.high) for r in regions]
+    return np.array(low), np.array(high)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.boxes.candidate import scaled_policy
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.compiled import Ints
 from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.some_rows import policy_for_share
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -63,7 +63,7 @@ class SplitRecoding:
             contents={name: (domain, codes[training]) for name, (domain, codes) in self.contents.items()},
             encoded=True,
         )
-        policy = scaled_policy(self.policy.by_records(), len(training) / self.table_rows)
+        policy = policy_for_share(self.policy.by_records(), len(training) / self.table_rows)
         growth = growth_for(counts, policy, self.label, seed=self.seed)
         boxes = grow_boxes(counts, policy, labels=[self.label], growth=growth).boxes
         published = boxes.published(boxes.box_of(self.domains, self.codes))

@@ -9,7 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from aegis.candidates.boxes.compiled import Floats, Ints
-from aegis.candidates.boxes.gains import BY_BRANCH, BY_LABEL, BY_RANK
+from aegis.candidates.boxes.gains import BY_BRANCH, BY_LABEL, BY_RANK, uncertainty_of_each
+from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.terms import Held, Terms
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
 from aegis.counts.disclosure_rule import may_name
@@ -44,6 +46,29 @@ class BoxTuples:
 
     def __repr__(self) -> str:
         return f"BoxTuples({self.table!r})"
+
+    def held(self) -> Held:
+        """The tuples as the compiled loops read them."""
+        settled = uncertainty_of_each(self.labels, self.blocks, self.scales)
+        return Held(columns=self.columns, sizes=self.sizes, labels=self.labels, settled=settled)
+
+    def terms(self, growth: Growth, least: int) -> Terms:
+        """What the compiled loops judge a cut by, where no part may have fewer than ``least`` records."""
+        return Terms(
+            blocks=self.blocks,
+            scales=self.scales,
+            ordered=self.ordered,
+            missing=self.missing,
+            domains=self.domains,
+            ranks=self.ranks,
+            rank_starts=self.rank_starts,
+            by=self.by,
+            depths=self.depths,
+            weight=float(growth.label_weight),
+            doubt=float(growth.doubt_nats),
+            least=int(least),
+            records=float(self.sizes.sum()) * max(len(self.columns), 1),
+        )
 
 
 def box_tuples(

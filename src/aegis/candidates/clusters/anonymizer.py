@@ -7,10 +7,11 @@ centres, and every promise is checked on the table that would be published; a br
 from __future__ import annotations
 
 import inspect
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,147 +29,11 @@ from aegis.candidates.clusters.information_loss import (
     value_counts,
 )
 from aegis.candidates.clusters.joined_classes import check_enough_people, joined_until_enough
-from aegis.candidates.clusters.lower_bound import gap_in_words, objective_in_words
+from aegis.candidates.clusters.outcome import Anonymized, Diagnosis, outcome_of
 from aegis.candidates.clusters.records import Records, Tuples, group_rows
-from aegis.candidates.clusters.risk import (
-    Risk,
-    class_entropies_bits,
-    entropy_ceiling_bits,
-    measure_risk,
-    minimum_of_sums_bits,
-    risk_before,
-    scaled_objective,
-    sum_of_minima_bits,
-)
+from aegis.candidates.clusters.risk import measure_risk
 from aegis.errors import AnonymizerError, GuaranteeError
 from aegis.progress import Progress
-
-Finished = Literal["done", "time", "rounds", "interrupted"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """How the search went."""
-
-    finished: Finished
-    rounds: int
-    start_loss: float  # of the first valid partition
-    best_loss: float  # the smallest known at trade-off 0 with the same k, l and number of classes
-    stages: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anonymized:
-    """One anonymized table in numbers; every one of them was read off the table as it is published."""
-
-    method: str
-    k: int
-    l: int  # noqa: E741 - l as in l-diversity
-    classes: int  # classes the method formed
-    distinct_tuples: int  # classes an attacker sees: classes with the same centre are one
-    smallest_class: int
-    scale: str
-    information_loss: float
-    lower_bound: float | None  # on the loss of mean/mode centroids; None where none was computed
-    entropy_bits: dict[str, float]  # per sensitive attribute, of its worst class
-    entropy_sum_of_minima_bits: float
-    entropy_minimum_of_sums_bits: float
-    entropy_ceiling_bits: float
-    before: Risk
-    after: Risk
-    seconds: float
-    diagnosis: Diagnosis
-    trade_off: float = 0.0  # what entropy counted against loss; 0 where loss alone did
-    minimum_of_sums: bool = False  # whether the worst class by its summed entropies counted
-
-    @property
-    def objective(self) -> float | None:
-        """The scaled sum of loss and entropy that was minimised; None where loss alone was."""
-        if not self.trade_off:
-            return None
-        bits = self.entropy_minimum_of_sums_bits if self.minimum_of_sums else self.entropy_sum_of_minima_bits
-        return scaled_objective(
-            loss=self.information_loss,
-            best_loss=self.diagnosis.best_loss,
-            entropy_bits=bits,
-            ceiling_bits=self.entropy_ceiling_bits,
-            trade_off=self.trade_off,
-        )
-
-    @property
-    def objective_bound(self) -> float | None:
-        """What no partition goes below: the bound on the loss, with the entropies of the whole table."""
-        if not self.trade_off or not self.lower_bound:
-            return None
-        return min(1.0 - self.diagnosis.best_loss / self.lower_bound, 0.0) - self.trade_off
-
-    @property
-    def gap(self) -> str:
-        """How near this is to what is possible, in words: of the objective where entropy counted, else of the loss."""
-        if self.objective is None:
-            return gap_in_words(self.information_loss, self.lower_bound or 0.0)
-        return objective_in_words(self.objective, self.objective_bound)
-
-    def to_json(self) -> dict[str, Any]:
-        """As commands print it: the risk that is left beside the figures, the risk there was under ``before``."""
-        return {
-            "method": self.method,
-            "k": self.k,
-            "l": self.l,
-            "classes": self.classes,
-            "distinct_tuples": self.distinct_tuples,
-            "scale": self.scale,
-            "information_loss": self.information_loss,
-            "lower_bound": self.lower_bound,
-            "gap": self.gap,
-            "trade_off": self.trade_off,
-            "minimum_of_sums": self.minimum_of_sums,
-            "objective": self.objective,
-            "objective_bound": self.objective_bound,
-            "entropy": dict(self.entropy_bits),
-            "entropy_bits": self.entropy_sum_of_minima_bits,
-            "entropy_minimum_of_sums_bits": self.entropy_minimum_of_sums_bits,
-            "entropy_ceiling_bits": self.entropy_ceiling_bits,
-            **self.after.to_json(),
-            "before": self.before.to_json(),
-            "finished": self.diagnosis.finished,
-            "rounds": self.diagnosis.rounds,
-            "start_loss": self.diagnosis.start_loss,
-            "best_loss": self.diagnosis.best_loss,
-            "stages": list(self.diagnosis.stages),
-            "seconds": self.seconds,
-        }
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Anonymized:
-        """The figures that `to_json` wrote."""
-        return cls(
-            method=content["method"],
-            k=content["k"],
-            l=content["l"],
-            classes=content["classes"],
-            distinct_tuples=content["distinct_tuples"],
-            smallest_class=content["smallest_class"],
-            scale=content["scale"],
-            information_loss=content["information_loss"],
-            lower_bound=content["lower_bound"],
-            entropy_bits=dict(content["entropy"]),
-            entropy_sum_of_minima_bits=content["entropy_bits"],
-            entropy_minimum_of_sums_bits=content["entropy_minimum_of_sums_bits"],
-            entropy_ceiling_bits=content["entropy_ceiling_bits"],
-            before=Risk.from_json(content["before"]),
-            after=Risk.from_json(content),
-            seconds=content["seconds"],
-            diagnosis=Diagnosis(
-                finished=content["finished"],
-                rounds=content["rounds"],
-                start_loss=content["start_loss"],
-                best_loss=content["best_loss"],
-                stages=tuple(content["stages"]),
-            ),
-            trade_off=content.get("trade_off", 0.0),  # files of version 0.1.0 say neither
-            minimum_of_sums=content.get("minimum_of_sums", False),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -223,25 +88,19 @@ def publish(
                 raise GuaranteeError(
                     f"a published class has fewer than l = {l} values of {name!r}: nothing is released"
                 )
-    bits = class_entropies_bits(seen, records.sensitive)
-    result = Anonymized(
+    result = outcome_of(
+        records,
+        seen,
+        rows,
+        after,
         method=method,
         k=k,
         l=l,
         classes=int(formed.max()) + 1,
-        distinct_tuples=after.classes,
-        smallest_class=after.smallest_class,
         scale=scale,
-        information_loss=information_loss(records, rows, scale=scale),
-        lower_bound=lower_bound,
-        entropy_bits=dict(zip(records.sensitive_names, bits.min(axis=0).tolist(), strict=True)),
-        entropy_sum_of_minima_bits=sum_of_minima_bits(bits),
-        entropy_minimum_of_sums_bits=minimum_of_sums_bits(bits),
-        entropy_ceiling_bits=entropy_ceiling_bits(records.sensitive),
-        before=risk_before(records),
-        after=after,
         seconds=seconds,
         diagnosis=diagnosis,
+        lower_bound=lower_bound,
         trade_off=trade_off,
         minimum_of_sums=minimum_of_sums,
     )
@@ -249,6 +108,35 @@ def publish(
         labels=seen,
         centers=Centers(numeric=rows.numeric[first], categorical=rows.categorical[first]),
         result=result,
+    )
+
+
+def publish_at_once(
+    records: Records,
+    labels: Ints,
+    *,
+    method: str,
+    k: int,
+    l: int,  # noqa: E741 - l as in l-diversity
+    centroid: Centroid,
+    scale: Scale,
+    began: float,
+) -> Publication:
+    """As `publish`, for a method that forms its classes once and does not better them."""
+    loss = information_loss(records, centers_of(records, labels).rows(labels), scale=scale)
+    return publish(
+        records,
+        labels,
+        method=method,
+        k=k,
+        l=l,
+        centroid=centroid,
+        scale=scale,
+        lower_bound=None,
+        seconds=time.perf_counter() - began,
+        diagnosis=Diagnosis(
+            finished="done", rounds=int(labels.max()) + 1, start_loss=loss, best_loss=loss, stages=(method,)
+        ),
     )
 
 

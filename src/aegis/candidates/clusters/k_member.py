@@ -11,15 +11,14 @@ import time
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import (
-    Diagnosis,
     Microaggregation,
     Publication,
     check_feasible,
     check_parameters,
-    publish,
+    publish_at_once,
 )
 from aegis.candidates.clusters.arrays import NONE_YET, Ints, compiled
-from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale, centers_of, information_loss
+from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import (
     State,
@@ -80,8 +79,7 @@ class KMember(Microaggregation):
         seed = int(np.random.default_rng(self.random_state).integers(len(start) - 1))
         _grow(units, state, order, start, kind_start, seed, self.k, self.l)
         labels = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
-        loss = information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
-        return publish(
+        return publish_at_once(
             records,
             labels,
             method="k-member",
@@ -89,11 +87,7 @@ class KMember(Microaggregation):
             l=self.l,
             centroid=self.centroid,
             scale=self.scale,
-            lower_bound=None,
-            seconds=time.perf_counter() - began,
-            diagnosis=Diagnosis(
-                finished="done", rounds=int(labels.max()) + 1, start_loss=loss, best_loss=loss, stages=("k-member",)
-            ),
+            began=began,
         )
 
 

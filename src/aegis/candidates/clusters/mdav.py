@@ -12,22 +12,14 @@ from typing import Literal
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import (
-    Diagnosis,
     Microaggregation,
     Publication,
     check_feasible,
     check_parameters,
-    publish,
+    publish_at_once,
 )
 from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
-from aegis.candidates.clusters.information_loss import (
-    CENTROIDS,
-    Centroid,
-    Scale,
-    centers_of,
-    divisors,
-    information_loss,
-)
+from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale, divisors
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.errors import AnonymizerError
 from aegis.progress import Progress
@@ -73,8 +65,7 @@ class MDAV(Microaggregation):
         start = np.concatenate([[0], np.cumsum(tuples.weight)]).astype(np.int64)
         levels = np.array([int(column.max()) + 1 for column in codes.T], dtype=np.int64)
         labels = _mdav(numbers.T.copy(), codes.T.copy(), levels, order, start, self.k)
-        loss = information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
-        return publish(
+        return publish_at_once(
             records,
             labels,
             method="mdav",
@@ -82,11 +73,7 @@ class MDAV(Microaggregation):
             l=1,
             centroid=self.centroid,
             scale=self.scale,
-            lower_bound=None,
-            seconds=time.perf_counter() - began,
-            diagnosis=Diagnosis(
-                finished="done", rounds=int(labels.max()) + 1, start_loss=loss, best_loss=loss, stages=("mdav",)
-            ),
+            began=began,
         )
 
 

@@ -15,8 +15,6 @@ from functools import partial
 import numpy as np
 
 from aegis.candidates.clusters.anonymizer import (
-    Diagnosis,
-    Finished,
     Microaggregation,
     Publication,
     check_feasible,
@@ -39,6 +37,7 @@ from aegis.candidates.clusters.information_loss import (
 from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.lower_bound import lower_bound, nearest_bound
 from aegis.candidates.clusters.optimise import Search
+from aegis.candidates.clusters.outcome import Diagnosis, Finished
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
 from aegis.errors import AnonymizerError

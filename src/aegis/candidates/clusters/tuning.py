@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from aegis.candidates.clusters.anonymizer import Anonymized
 from aegis.candidates.clusters.methods import ANONYMIZERS, check_tunable
+from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import Risk
 from aegis.errors import AnonymizerError

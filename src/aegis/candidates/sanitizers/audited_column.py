@@ -11,9 +11,11 @@ from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.mechanism import Mechanism
 from aegis.candidates.sanitizers.posterior import Belief, Certainty
 from aegis.candidates.sanitizers.proof import Proof
+from aegis.errors import VerificationError
 from aegis.result import rebuilt
 
 Loss = Literal["zero-one", "costs", "log", "squared"]
+_LITTLE = 1.05  # times the error of the authorised party: an adversary that errs less is hardly kept from anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,32 @@ class AuditedColumn:
         """The share of records whose value is determined for the adversary that knows most."""
         return max(protection.after.certain for protection in self.protection)
 
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """From which adversaries the release protects nothing, or next to nothing, in a sentence each."""
+        if self.method.startswith("silence"):
+            return ()
+        least = min(group.reconstruction.loss for group in self.groups)
+        words = []
+        for number, party in enumerate(self.audit.adversaries, start=1):
+            if party.loss <= least:
+                words.append(f"adversary {number} errs no more than the authorised party: nothing protects from it")
+            elif party.loss < _LITTLE * least:
+                words.append(
+                    f"adversary {number} errs {party.loss / least:.3g} times as much as the authorised party: next to "
+                    "nothing protects from it"
+                )
+        return tuple(words)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What is to be known of a release that is only a candidate: as above, and that it would not be written."""
+        try:
+            refuse_unprotected(self)
+        except VerificationError:
+            return (*self.unprotected, "aegis sanitize would refuse it (unless --despite-adversary is said)")
+        return self.unprotected
+
     def to_json(self) -> dict[str, Any]:
         """The audit report as plain numbers; shares by value are in the order of the column's values."""
         return {
@@ -114,7 +142,10 @@ class AuditedColumn:
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> AuditedColumn:
         """What `to_json` wrote."""
-        audited: AuditedColumn = rebuilt(AuditedColumn, content)
+        proof = content.get("proof")
+        audited: AuditedColumn = rebuilt(
+            AuditedColumn, content if proof is None else {**content, "proof": Proof.fields_in(proof)}
+        )
         return audited
 
 
@@ -125,3 +156,15 @@ class Fitted(AuditedColumn):
     mechanism: Mechanism
     authorized: tuple[Party, ...] = field(repr=False, compare=False)
     adversaries: tuple[Party, ...] = field(repr=False, compare=False)
+
+
+def refuse_unprotected(audited: AuditedColumn) -> None:
+    """Refuse a release from which an adversary learns as much as the best authorised group; silence tells nobody."""
+    least = min(group.reconstruction.loss for group in audited.groups)
+    for number, party in enumerate(audited.audit.adversaries, start=1):
+        if party.loss <= least and not audited.method.startswith("silence"):
+            raise VerificationError(
+                f"the release of column '{audited.column}' does not protect from adversary {number}, who would err by "
+                f"{party.loss:.4g} and the authorised party by {least:.4g}; nothing is written: allow more distortion, "
+                "give the authorised party columns of its own, or say --despite-adversary"
+            )

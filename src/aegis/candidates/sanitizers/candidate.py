@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class SanitizedCandidate:
             # Drawn for all rows, so that what a row gets does not depend on which others are asked about.
             drawn = mechanism.apply(column_values(self._sample, name), rng=np.random.default_rng(seed))
             columns += _coded(mechanism, drawn, part)
-        return Split(columns=tuple(columns), target=masked.target, test_rows=masked.test_rows)
+        return replace(masked, columns=tuple(columns))
 
 
 def column_values(sample: Sample, name: str) -> NDArray[Any]:

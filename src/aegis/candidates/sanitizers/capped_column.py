@@ -6,6 +6,7 @@ table of probabilities, and rows that had no part in it prove how much the adver
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,17 +15,29 @@ from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party
 from aegis.candidates.sanitizers.capped_problem import CappedProblem, released_loss
-from aegis.candidates.sanitizers.capped_program import CappedOptimum
-from aegis.candidates.sanitizers.caps import Caps
+from aegis.candidates.sanitizers.capped_program import CappedOptimum, most_any_release_leaves, solve_or_none
+from aegis.candidates.sanitizers.caps import CERTAIN, Caps
 from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, Cells, fit_cells
+from aegis.candidates.sanitizers.cones import UNDECIDED
 from aegis.candidates.sanitizers.costs import LogCost, MatrixCost, SquaredCost, zero_one
 from aegis.candidates.sanitizers.encoding import Encoder
+from aegis.candidates.sanitizers.joint import BETWEEN
 from aegis.candidates.sanitizers.law import estimated_law
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
+from aegis.candidates.sanitizers.nearly_sure import nearly_sure
 from aegis.candidates.sanitizers.number_column import residual_variance, with_known_channel
-from aegis.candidates.sanitizers.posterior import Belief, fit_category_belief, fit_number_belief
+from aegis.candidates.sanitizers.posterior import Belief, Certainty, fit_category_belief, fit_number_belief
 from aegis.candidates.sanitizers.proof import Proof, adversary_proofs, figures_over_set, law_free_figures
-from aegis.candidates.sanitizers.split import Split, protections, refuse_certain, too_certain
+from aegis.candidates.sanitizers.split import (
+    CERTAIN_CAP,
+    VALUE_CAP,
+    Split,
+    protections,
+    refuse_certain,
+    refuse_certain_parts,
+    too_certain,
+    too_certain_part,
+)
 from aegis.candidates.sanitizers.symbol_column import SymbolColumn, drawn, group_losses, reconstructions_of
 from aegis.candidates.sanitizers.symbol_tuning import TunedRelease, or_trained, tuned
 from aegis.errors import SanitizerError, VerificationError
@@ -32,11 +45,14 @@ from aegis.errors import SanitizerError, VerificationError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SymbolMechanism = CategoryMechanism | BinMechanism
-DEFAULT_POSTERIOR = 0.98
 CONFIDENCE = 0.95
+_DOUBT = (1 - CONFIDENCE) / 2  # for the set of laws, and as much for the proved losses
 BINS = 12
 _FLAGS = 6
-_DOUBTS = (2.0, 3.5, 5.0, 7.5, 10.0)
+_ROUNDING = 1e-6
+_TRIES = ((0.6, None), (0.4, None), (0.2, 3.5), (0.1, 5.0), (0.05, 10.0))
+"""How much of what the gate lets become certain the program is told of, and by what the doubt of its cap is widened."""
+_NEARLY = 0.9  # an adversary that believes a value with this is nearly sure of it
 
 
 def fit_category(x: NDArray[np.str_], split: Split, encoders: Sequence[Encoder], caps: Caps) -> Fitted:
@@ -55,6 +71,10 @@ def fit_category(x: NDArray[np.str_], split: Split, encoders: Sequence[Encoder],
         slack=by_log.slack if split.log else 0.0,
         made=lambda release: CategoryMechanism(column=split.column, values=named, release=release, parts=split.parts),
         category=True,
+        parts=tuple(
+            np.unique([value.split(BETWEEN)[place] for value in named], return_inverse=True)[1]
+            for place in range(len(split.parts))
+        ),
     )
     half = split.half
     beliefs = [
@@ -110,6 +130,7 @@ def _fitted(
         for number, side in enumerate(split.sides)
     ]
     problem = _problem(column, split, cells, caps)
+    _refuse_impossible(split.column, problem)
     judged = column.codes[split.measured] if column.category else None
     silent = np.ones((column.size, 1))
     silence, blank = drawn(column, split, silent)
@@ -126,22 +147,13 @@ def _fitted(
             value=min(losses),
         )
         chosen = TunedRelease(silence, blank, reconstructions, before, optimum, "silence", problem)
+        doubt = _DOUBT  # no measured row had a say
     else:
-        chosen = tuned(problem, column, split, beliefs)
-        # a cell is a summary of what an adversary knows; where its posteriors go further, the cap is tightened
-        posterior = 1.0 if caps.posterior is None else caps.posterior
-        for doubt in _DOUBTS:
-            if too_certain(before, chosen.after, codes=judged) is None:
-                break
-            try:
-                tighter = replace(caps, posterior=max(1 - doubt * max(1 - posterior, 0.02), 0.5))
-                problem = replace(problem, caps=tighter)
-                chosen = tuned(problem, column, split, beliefs)
-            except (SanitizerError, VerificationError):
-                break  # nothing keeps both; what was found is refused below
+        chosen, doubt = _undetermined(problem, column, split, beliefs, before)
         if split.training is not None:
             chosen = or_trained(chosen, column, split, beliefs, split.training)
         refuse_certain(split.column, before, chosen.after, codes=judged)
+        refuse_certain_parts(split.column, split.known_parts(chosen.mechanism, chosen.release, column.truth, beliefs))
     report = split.audited(chosen.mechanism, chosen.release, column.truth, beliefs)
     saturation = (
         problem.silent_losses
@@ -161,7 +173,9 @@ def _fitted(
         method=chosen.method,
         loss=split.loss if column.category else "squared",
         protection=protections(before, chosen.after, None),
-        proof=_proof(problem, chosen.problem, column, split, cells, chosen.optimum),
+        proof=_proof(
+            replace(problem, distortions=chosen.problem.distortions), column, split, cells, chosen.optimum, doubt
+        ),
         authorized=parties[: split.groups],
         adversaries=parties[split.groups :],
     )
@@ -170,16 +184,15 @@ def _fitted(
 def _problem(column: SymbolColumn, split: Split, cells: Sequence[Cells], caps: Caps) -> CappedProblem:
     rows = split.counted
     coded = [cell.of(side[rows]) for cell, side in zip(cells, split.sides, strict=True)]
-    # half of the doubt for the set of laws, half for the proved losses
     law = estimated_law(
         column.codes[rows],
         coded[: split.groups],
         coded[split.groups :],
         size=column.size,
-        confidence=1 - (1 - CONFIDENCE) / 2,
+        confidence=1 - _DOUBT,
     )
     return CappedProblem(
-        law=law,
+        law=replace(law, events=column.events),
         authorized_costs=(column.cost,) * split.groups,
         adversary_cost=column.cost,
         distortions=split.distortions,
@@ -187,17 +200,127 @@ def _problem(column: SymbolColumn, split: Split, cells: Sequence[Cells], caps: C
     )
 
 
+def _undetermined(
+    problem: CappedProblem,
+    column: SymbolColumn,
+    split: Split,
+    beliefs: Sequence[Belief],
+    before: Sequence[Certainty],
+) -> tuple[TunedRelease, float]:
+    """The release under the caps that determines few records on the measured rows too, or the nearest to that.
+
+    With it comes the doubt that is left for the losses which the same rows prove (`doubt_of_try`).
+
+    A cell is a summary of what an adversary knows. Of a category the program is told of records as well; where that is
+    not enough, of more of them, and of a tighter cap.
+    """
+    rows = split.tuned  # no belief was fitted on these
+    priors = [
+        belief.prior(side[rows]) for belief, side in zip(beliefs[split.groups :], split.adversary_sides, strict=True)
+    ]
+    codes = column.codes[rows]
+    judged = column.codes[split.measured] if column.category else None
+    caps = problem.caps
+    chosen: TunedRelease | None = None
+    place = 0
+    for number, (let_go, widened) in enumerate(_TRIES, start=1):
+        law, tighter = problem.law, caps
+        if column.category:
+            sure = nearly_sure(
+                priors,
+                codes,
+                column.partitions,
+                undecided=UNDECIDED,
+                share=let_go * CERTAIN_CAP,
+                of_set=let_go * VALUE_CAP,
+            )
+            law = replace(law, nearly_sure=sure)
+        if widened is not None:
+            tighter = tightened(caps, widened, surest=law.surest)
+        try:
+            chosen = tuned(replace(problem, law=law, caps=tighter), column, split, beliefs)
+        except (SanitizerError, VerificationError) as refusal:
+            if chosen is None:
+                raise type(refusal)(f"{refusal}{_why_certain(replace(problem, law=law), priors, codes)}") from None
+            break  # nothing keeps both; what was found is refused by the caller
+        place = number
+        parts = split.known_parts(chosen.mechanism, chosen.release, column.truth, beliefs)
+        if too_certain(before, chosen.after, codes=judged) is None and too_certain_part(parts) is None:
+            break
+    assert chosen is not None, "there is a first try"
+    return chosen, doubt_of_try(place)
+
+
+def doubt_of_try(number: int) -> float:
+    """The doubt of the losses that are proved of one try, counted from 1; all tries together have no more than all.
+
+    The measured rows that prove the losses have said which try is the last. So the doubts of all tries there might be
+    are added up (union bound): a half for the first, with which most end, then a half of what is left.
+
+    >>> [round(doubt_of_try(number) / doubt_of_try(1), 3) for number in (1, 2, 3)]
+    [1.0, 0.5, 0.25]
+    """
+    return _DOUBT * 0.5**number
+
+
+def tightened(caps: Caps, doubt: float, *, surest: float) -> Caps:
+    """The caps with the doubt that their posterior leaves widened by a factor, and never a looser one.
+
+    Below one half there is no further to go, nor, where the cap is strict, below what is believed without a release.
+
+    >>> [tightened(Caps(posterior=cap), 1.5, surest=0.0).posterior for cap in (0.75, 0.4)]
+    [0.625, 0.4]
+    """
+    asked = 1.0 if caps.posterior is None else caps.posterior
+    posterior = max(1 - doubt * max(1 - asked, 0.02), 0.5, surest if caps.strict else 0.0)
+    return replace(caps, posterior=min(asked, posterior))
+
+
+def _why_certain(problem: CappedProblem, priors: Sequence[Floats], codes: Ints) -> str:
+    """That records which are nearly certain without a release are what stands in the way, where they are."""
+    if not problem.law.nearly_sure:
+        return ""
+    if solve_or_none(replace(problem, law=problem.law.estimate, caps=Caps())) is not None:
+        return ""
+    believed = [prior[np.arange(len(codes)), codes] for prior in priors]
+    share = max(float(((chance >= _NEARLY) & (chance < CERTAIN)).mean()) for chance in believed)
+    return (
+        f". Without any release an adversary believes the value of {100 * share:.1f} % of the records with {_NEARLY:g} "
+        f"to {CERTAIN:g}: whatever keeps that distortion makes more than {100 * CERTAIN_CAP:g} % of the records "
+        "certain for it"
+    )
+
+
+def _refuse_impossible(column: str, problem: CappedProblem) -> None:
+    """Refuse a cap on posteriors that an adversary is beyond without a release, and say the lowest that can hold."""
+    caps, surest = problem.caps, problem.law.surest
+    if caps.strict and caps.posterior is not None and caps.posterior < surest:
+        raise SanitizerError(
+            f"no release keeps posteriors of column '{column}' at most {caps.posterior:g}: an adversary believes a "
+            f"value with {surest:.4g} without any release; the lowest cap on posteriors that can hold is "
+            f"{math.ceil(1e4 * surest) / 1e4:g}"
+        )
+
+
 def _proof(
     problem: CappedProblem,
-    solved: CappedProblem,
     column: SymbolColumn,
     split: Split,
     cells: Sequence[Cells],
     optimum: CappedOptimum,
+    doubt: float,
 ) -> Proof:
-    rows = split.measured
+    """What holds for a release under the caps as they were asked for, within the distortions that it was found for."""
+    rows, caps = split.measured, problem.caps
     kept_share, local_dp = law_free_figures(optimum.release)
-    posterior, leakage, open_share = figures_over_set(problem.law, optimum.release, solved.caps)
+    posterior, leakage, open_share = figures_over_set(problem.law, optimum.release, caps)
+    under_law, _, exempt_share = figures_over_set(problem.law.estimate, optimum.release, caps)
+    held = (caps.posterior is None or posterior <= caps.posterior + _ROUNDING) and (
+        caps.leakage is None or (leakage is not None and leakage <= caps.leakage + _ROUNDING)
+    )  # local differential privacy needs no law
+    most = min(problem.silent_losses)  # nobody errs by more than without a release
+    if optimum.worst < most:
+        most = max(most_any_release_leaves(problem), optimum.worst)  # it may be beyond the caps by rounding
     codes = column.codes[rows]
     empirical = []
     for cell, side in zip(cells[split.groups :], split.adversary_sides, strict=True):
@@ -209,25 +332,27 @@ def _proof(
         else:
             empirical.append(_squared_loss(column.truth[rows], codes, coded, optimum.release))
     return Proof(
-        caps=solved.caps,
-        holds_for_set=solved.law.lows is problem.law.lows,
+        caps=caps,
+        holds_for_set=held,
         confidence=CONFIDENCE,
         rows_of_set=problem.law.rows,
         rows_of_losses=len(codes),
-        program_loss=optimum.worst,
-        bound=optimum.bound,
+        loss_under_law=optimum.worst,
+        most_any_release_leaves=most,
         kept_share=kept_share,
         posterior=posterior,
         leakage=leakage,
         local_dp=local_dp,
         open_share=open_share,
+        posterior_under_law=under_law,
+        exempt_share=exempt_share,
         adversaries=adversary_proofs(
             optimum.adversary_losses,
             empirical,
             cells=[(cell.count, cell.exact) for cell in cells[split.groups :]],
             largest=column.largest_cost,
             rows=len(codes),
-            doubt=(1 - CONFIDENCE) / 2,
+            doubt=doubt,
             slack=column.slack,
         ),
     )

@@ -94,6 +94,19 @@ def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float
     return replace(optimum, bound=max(bound, optimum.worst))
 
 
+def most_any_release_leaves(problem: CappedProblem, *, seconds: float = 10.0) -> float:
+    """What no release leaves the worst adversary more than, if it keeps these caps and distortions under the estimate.
+
+    Everything else that a release was found under is dropped: the set of laws, events and records that are nearly
+    certain. What only fewer releases keep would be no bound of all of them.
+    """
+    asked = replace(problem, law=replace(problem.law.estimate, events=None, nearly_sure=()))
+    optimum = solve_or_none(asked)
+    if optimum is None:
+        return min(asked.silent_losses)  # nobody errs by more than without a release
+    return with_bound(asked, optimum, seconds=seconds).bound
+
+
 def solve_or_none(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum | None:
     """As `solve`, and None where nothing satisfies the caps within the distortions."""
     optimum, missed = _searched(problem, seed=seed)
@@ -237,6 +250,7 @@ def nearest_distortions(problem: CappedProblem, *, seed: int = 0) -> tuple[float
 def _how_far(problem: CappedProblem, seed: int) -> str:
     """The nearest feasible distortion, and the nearest feasible value of each cap at the distortion asked for."""
     within = ", ".join(f"{value:.4g}" for value in problem.distortions)
+    vain: list[str] = []
     ways = [f"a distortion of {', '.join(f'{value:.4g}' for value in nearest_distortions(problem, seed=seed))}"]
     for name, words in (
         ("posterior", "a posterior of"),
@@ -245,13 +259,13 @@ def _how_far(problem: CappedProblem, seed: int) -> str:
     ):
         if getattr(problem.caps, name) is not None:
             loosest = _nearest_cap(problem, name, seed)
-            ways.append(
-                f"{words} {loosest:.4g}" if loosest is not None else f"no value of the cap on {words[2:-3]} alone"
-            )
-    return (
-        f"no release keeps {problem.caps.describe()} within a distortion of {within}; each of these alone would do: "
-        f"{'; '.join(ways)}"
-    )
+            if loosest is None:
+                vain.append(words[2:-3])
+            else:
+                ways.append(f"{words} {loosest:.4g}")
+    which = f"{ways[0]} would do" if len(ways) == 1 else f"each of these alone would do: {'; '.join(ways)}"
+    none = f"; no other cap on {' or '.join(vain)} alone would" if vain else ""
+    return f"no release keeps {problem.caps.describe()} within a distortion of {within}; {which}{none}"
 
 
 def _nearest_cap(problem: CappedProblem, name: str, seed: int) -> float | None:

@@ -7,17 +7,24 @@ under caps therefore stays a linear program, with one symbol for each way to use
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from aegis.errors import SanitizerError
+
+CERTAIN = 0.99
+"""A value with a posterior of at least this is determined."""
+
+DEFAULT_POSTERIOR = 0.98
+"""The cap of a category where none was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
     """Bounds that hold for every value, every symbol and everything an adversary may know; None is no bound.
 
-    ``posterior``: no adversary believes any value with more than this; where what it knows beside the release nearly
-    says so by itself, the release at most halves the doubt that is left. ``leakage``: the pointwise maximal leakage ε,
+    ``posterior``: no adversary believes any value with more than this. Where what it knows beside the release nearly
+    says so by itself, the release at most halves the doubt that is left; ``strict`` allows no such exception: the cap
+    holds everywhere, or nothing satisfies it. ``leakage``: the pointwise maximal leakage ε,
     P(symbol | value) ≤ e^ε · P(symbol | what an adversary knows). ``local_dp``: local differential privacy ε,
     P(symbol | value) ≤ e^ε · P(symbol | any other value), which needs no law at all.
 
@@ -28,6 +35,7 @@ class Caps:
     posterior: float | None = None
     leakage: float | None = None
     local_dp: float | None = None
+    strict: bool = False
 
     def __post_init__(self) -> None:
         if self.posterior is not None and not 0 < self.posterior <= 1:
@@ -37,7 +45,7 @@ class Caps:
                 raise SanitizerError(f"the cap on {name} is a positive number ε, such as 2")
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) is not None for field in fields(self))
+        return any(value is not None for value in (self.posterior, self.leakage, self.local_dp))
 
     def describe(self) -> str:
         """The caps in words."""

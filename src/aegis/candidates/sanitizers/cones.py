@@ -5,10 +5,14 @@ bounds low ≤ P(x | cell) ≤ high, the share of the cell that the lower bounds
 the value with the least r. So every cap is linear in (r, least) and holds for every law of the box:
 
 * posterior of x at most c: high[x]·r[x]·(1 − c) ≤ c·(Σ_{x'≠x} low[x']·r[x'] + open·least). Where a cell alone may say
-  nearly as much, c is larger: the release may halve the doubt 1 − high[x] that is left, and no more;
+  nearly as much, c is larger, unless the cap is strict: the release may halve the doubt 1 − high[x] that is left, and
+  no more. The same of an event, a set of values, with sums over the set in place of x;
+* a record of which an adversary is nearly sure, with shares p of its own, does not become certain: the same row with p
+  for both bounds and c below `CERTAIN`;
 * leakage: r[x] ≤ e^ε·(Σ low[x']·r[x'] + open·least); local differential privacy: r[x] ≤ e^ε·least.
 
-A constant r satisfies all of them, so silence is always allowed; sums of solutions are solutions.
+A constant r satisfies all of them but a strict cap below what a cell says (`Law.surest`), so silence is always allowed;
+sums of solutions are solutions.
 """
 
 from __future__ import annotations
@@ -19,10 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.caps import Caps
+from aegis.candidates.sanitizers.caps import CERTAIN, DEFAULT_POSTERIOR, Caps
 from aegis.candidates.sanitizers.law import Law
 
 Floats = NDArray[np.float64]
+UNDECIDED = CERTAIN - 1e-4  # where a record that must not become certain is held
 _ROUNDING = 1e-9
 
 
@@ -65,23 +70,40 @@ def cone_of(law: Law, caps: Caps) -> Cone:
     for low, high in zip(law.lows, law.highs, strict=True):
         for cell in range(low.shape[1]):
             below, above = low[:, cell], high[:, cell]
-            if caps.posterior is not None:
-                for x in range(size):
-                    cap = max(caps.posterior, halved_doubt(float(above[x])))
-                    if cap >= 1 - 1e-9:
-                        continue
-                    spare = max(0.0, 1 - above[x] - (below.sum() - below[x]))
-                    row = np.append(-cap * below, -cap * spare)
-                    row[x] = above[x] * (1 - cap)
-                    rows.append(row)
+            # a strict cap can be broken before anything is released, but of a cell without rows nothing can be said
+            if caps.posterior is not None and (not caps.strict or below.any()):
+                for values in np.eye(size):
+                    rows.extend(_posterior_row(values, below, above, caps.posterior, strict=caps.strict))
+            if law.events is not None:
+                # a column that was not asked about must not be told where its tuples are not
+                cap = DEFAULT_POSTERIOR if caps.posterior is None else caps.posterior
+                for values in law.events:
+                    rows.extend(_posterior_row(values, below, above, cap, strict=False))
             if caps.leakage is not None:
                 allowed = math.exp(caps.leakage)
                 shared = np.append(-allowed * below, -allowed * max(0.0, 1 - below.sum()))
                 rows.extend(shared + np.eye(size + 1)[x] for x in range(size))
     if caps.local_dp is not None:
         rows.extend(np.eye(size + 1)[x] - math.exp(caps.local_dp) * np.eye(size + 1)[size] for x in range(size))
+    for sure in law.nearly_sure:
+        held = float(sure.shares @ sure.values)
+        if held < UNDECIDED:
+            rows.extend(_posterior_row(sure.values, sure.shares, sure.shares, UNDECIDED, strict=True))
     if not rows:
         return Cone(np.zeros((0, size)), np.zeros(0))
     table = np.array(rows)
     table = np.unique(np.round(table / np.abs(table).max(axis=1, keepdims=True), 12), axis=0)
     return Cone(table[:, :size], table[:, size])
+
+
+def _posterior_row(values: Floats, below: Floats, above: Floats, cap: float, *, strict: bool) -> list[Floats]:
+    """The row that keeps the posterior of some values under a cap for every law of a box; none where it may be 1."""
+    most, others = float(above @ values), float(below @ (1 - values))
+    spare = max(0.0, 1 - most - others)
+    if not strict:
+        # bounds of many values may add up to more than 1: silence is allowed all the same
+        cap = max(cap, halved_doubt(min(most, 1 - others)), most / (most + others + spare))
+    if cap >= 1 - 1e-9:
+        return []
+    row = np.append(-cap * below * (1 - values) + (1 - cap) * above * values, -cap * spare)
+    return [row]

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
 from aegis.candidates.sanitizers.audited_column import Fitted
-from aegis.candidates.sanitizers.capped_column import DEFAULT_POSTERIOR, fit_bins, fit_category
-from aegis.candidates.sanitizers.caps import Caps
+from aegis.candidates.sanitizers.capped_column import fit_bins, fit_category
+from aegis.candidates.sanitizers.caps import DEFAULT_POSTERIOR, Caps
 from aegis.candidates.sanitizers.encoding import Encoder, refuse_copies, refuse_missing
 from aegis.candidates.sanitizers.gaussian import check_distortion
 from aegis.candidates.sanitizers.mechanism import numbers

@@ -19,8 +19,23 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class NearlySure:
+    """What an adversary believes of some record before the release, and which values are not to become certain of it.
+
+    ``values`` marks one value, or those that share a column's value; ``shares`` is the adversary's prior.
+    """
+
+    values: Floats
+    shares: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Law:
-    """Joint shares P(value, cell), one table for each party, and bounds of P(value | cell) for each adversary."""
+    """Joint shares P(value, cell), one table for each party, and bounds of P(value | cell) for each adversary.
+
+    ``events`` are sets of values that are capped as values are (the tuples with one value of a column), one row of
+    zeros and ones each; ``nearly_sure`` is what single records are known by that must not become certain.
+    """
 
     prior: Floats
     authorized: tuple[Floats, ...]
@@ -29,6 +44,8 @@ class Law:
     highs: tuple[Floats, ...]
     rows: int
     confidence: float
+    events: Floats | None = None
+    nearly_sure: tuple[NearlySure, ...] = ()
 
     @property
     def size(self) -> int:
@@ -40,6 +57,18 @@ class Law:
         """The same law without its set: as if the estimate were the truth."""
         shares = tuple(table / np.maximum(table.sum(axis=0), 1e-300) for table in self.adversaries)
         return replace(self, lows=shares, highs=shares)
+
+    @property
+    def surest(self) -> float:
+        """The largest posterior of any value in any adversary's cell without a release, under the estimate."""
+        return max(float(share.max()) for share in self.estimate.highs)
+
+    @property
+    def surest_of_set(self) -> float:
+        """The same over all laws of the set; of a cell without rows nothing can be said."""
+        return max(
+            float(high[:, low.any(axis=0)].max(initial=0.0)) for low, high in zip(self.lows, self.highs, strict=True)
+        )
 
 
 def exact_law(prior: Floats, authorized: Sequence[Floats], adversaries: Sequence[Floats]) -> Law:

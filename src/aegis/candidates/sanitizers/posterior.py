@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from aegis.candidates.sanitizers.attackers import View, bits
+from aegis.candidates.sanitizers.caps import CERTAIN
 from aegis.candidates.sanitizers.joint import split_tuples
 from aegis.candidates.sanitizers.learned import apply_layers
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, Mechanism, ranges_in
@@ -26,7 +27,6 @@ from aegis.candidates.sanitizers.mixtures import Released
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Layers = Sequence[tuple[Floats, Floats]]
-CERTAIN = 0.99  # a value with a posterior of at least this is determined
 EPSILON_SHARES = (0.02, 0.1, 0.3)  # half-widths of windows, in standard deviations of the column
 MOST_VALUES = 20_000  # of a column; beyond, every so many of them stand for all
 _BLOCK = 4_000_000  # entries of a table of records by values that are held at once
@@ -169,6 +169,19 @@ def certainty(
         pinned=tuple(float(row.mean()) for row in caught) if belief.kind == "number" else (),
         loss=float(squares.mean()),
     )
+
+
+def share_above(belief: Belief, mechanism: CategoryMechanism | BinMechanism, view: View, cap: float) -> float:
+    """The share of records that a release lifts above a cap: of a value, or bin, some posterior lies above it now."""
+    above = np.empty(len(view.side), dtype=bool)
+    values = (
+        np.arange(belief.values.size) if isinstance(mechanism, CategoryMechanism) else mechanism.bins(belief.values)
+    )
+    told = np.eye(mechanism.release.shape[0])[values]
+    for rows, after in belief.posterior(mechanism, view):
+        before = belief.prior(view.side[rows])
+        above[rows] = ((after @ told).max(axis=1) > cap + 1e-6) & ((before @ told).max(axis=1) <= cap)
+    return float(above.mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

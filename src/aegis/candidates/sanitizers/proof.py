@@ -11,7 +11,7 @@ the attack that is best under the true law, and that mean is a mean of bounded i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -43,12 +43,19 @@ class AdversaryProof:
 class Proof:
     """What holds for a release, and what it is worth.
 
-    ``holds_for_set`` says that the caps hold for every law of the confidence set; otherwise the rows are too few for
-    that at this distortion, they hold under the estimated law, and the figures say what they come to over the set.
-    ``bound`` is the most that any release within the same caps and distortion could leave the worst adversary under
-    the estimated law, ``program_loss`` what this one leaves it there. ``posterior``, ``leakage`` and ``local_dp`` are
-    the largest values over the confidence set; None where there is no bound. ``open_share`` is the share of records
-    in cells for which some law of the set puts a posterior above the cap.
+    ``holds_for_set`` says that the caps hold for every law of the confidence set, and nobody need believe the estimate.
+    Otherwise they hold under the estimated law, but for ``exempt_share`` of the records: there side information alone
+    says about as much as the cap allows, and the release at most halves the doubt (`Caps`).
+
+    The adversaries' loss has two sides. From below: each errs by at least its ``proved_loss``, with the confidence.
+    From above: under the estimated law this release leaves the worst of them ``loss_under_law``, and no release that
+    keeps the caps under that law, and tells the authorised groups no less, leaves it more than
+    ``most_any_release_leaves``. A release may be found under more than the caps (every law of the set, records that
+    are nearly certain, a tighter cap): what that costs is part of ``gap``.
+
+    ``posterior``, ``leakage`` and ``local_dp`` are the largest values over the confidence set; None where there is no
+    bound. ``posterior_under_law`` is the largest under the estimate. ``open_share`` is the share of records in cells
+    for which some law of the set puts a posterior above the cap.
     """
 
     caps: Caps
@@ -56,23 +63,70 @@ class Proof:
     confidence: float
     rows_of_set: int
     rows_of_losses: int
-    program_loss: float
-    bound: float
+    loss_under_law: float
+    most_any_release_leaves: float
     kept_share: float
     posterior: float | None
     leakage: float | None
     local_dp: float | None
     open_share: float
     adversaries: tuple[AdversaryProof, ...] = field(default=())
+    posterior_under_law: float | None = None
+    exempt_share: float = 0.0
 
     @property
     def gap(self) -> float:
-        """The share of the bound that the program does not reach."""
-        return max(0.0, 1 - self.program_loss / self.bound) if self.bound > 0 else 0.0
+        """The share of what any release could leave that this one does not."""
+        most = self.most_any_release_leaves
+        return max(0.0, 1 - self.loss_under_law / most) if most > 0 else 0.0
+
+    @property
+    def least_loss(self) -> float:
+        """What every adversary errs by at least, with the confidence."""
+        return min((adversary.proved_loss for adversary in self.adversaries), default=0.0)
+
+    @property
+    def where_caps_hold(self) -> str:
+        """For which laws the caps hold, in a sentence that can stand alone."""
+        asked = self.caps.describe()
+        if self.holds_for_set:
+            return f"the caps ({asked}) hold for every law that {self.rows_of_set:,} rows allow"
+        posterior = "" if self.posterior is None else f", where posteriors reach up to {self.posterior:.3g}"
+        exempt = (
+            f", but for {100 * self.exempt_share:.1f} % of the records, of which side information alone tells nearly "
+            "as much or more: there the release at most halves the doubt"
+            if self.exempt_share > 0
+            else ""
+        )
+        return (
+            f"the caps ({asked}) hold only if the law is as estimated from {self.rows_of_set:,} rows{exempt}; they do "
+            f"not hold for every law that these rows allow{posterior}"
+        )
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What is proved of the adversaries' loss from below, and of any release from above, in words."""
+        return (
+            f"with {100 * self.confidence:g} % confidence every adversary errs by at least {self.least_loss:.4g}",
+            f"under the estimated law the worst adversary errs by {self.loss_under_law:.4g}, and no release that "
+            "keeps the caps under it and tells the authorised party no less makes it err by more than "
+            f"{self.most_any_release_leaves:.4g}",
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain numbers, and the assumption in words."""
-        return {**asdict(self), "assumptions": list(self.assumptions)}
+        """Plain numbers, and in words what they say and rest on."""
+        return {
+            **asdict(self),
+            "least_loss": self.least_loss,
+            "in_words": [*self.sides, self.where_caps_hold],
+            "assumptions": list(self.assumptions),
+        }
+
+    @staticmethod
+    def fields_in(content: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of what `to_json` wrote, by their names of today: two were called otherwise before 0.2."""
+        earlier = {"loss_under_law": "program_loss", "most_any_release_leaves": "bound"}
+        return {**content, **{name: content[old] for name, old in earlier.items() if old in content}}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -106,7 +160,10 @@ def law_free_figures(release: Floats) -> tuple[float, float | None]:
 
 
 def figures_over_set(law: Law, release: Floats, caps: Caps) -> tuple[float, float | None, float]:
-    """The largest posterior and leakage over the law's set, and the share of records that it leaves open."""
+    """The largest posterior and leakage over the law's set, and the share of records in cells where it exceeds the cap.
+
+    Of `Law.estimate` these are the figures under the estimate.
+    """
     cap = 1.0 if caps.posterior is None else caps.posterior
     posterior, leakage, open_share = 0.0, 0.0, 0.0
     least = release.min(axis=0)

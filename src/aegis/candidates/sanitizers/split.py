@@ -19,7 +19,14 @@ from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import Z_95, AuditReport, Evidence, audit
 from aegis.candidates.sanitizers.audited_column import Loss, Protection, Reconstruction
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
-from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Belief, Certainty, certainty
+from aegis.candidates.sanitizers.posterior import (
+    EPSILON_SHARES,
+    Belief,
+    CertainPart,
+    Certainty,
+    certain_parts,
+    certainty,
+)
 from aegis.errors import VerificationError
 from aegis.plural import count
 from aegis.progress import Progress
@@ -129,6 +136,18 @@ class Split:
             for belief, side in zip(beliefs[self.groups :], self.adversary_sides, strict=True)
         ]
 
+    def known_parts(
+        self, mechanism: Mechanism, release: Floats, truth: Floats, beliefs: Sequence[Belief]
+    ) -> list[CertainPart]:
+        """How sure each adversary is of each column of tuples on the measured rows; nothing for a single column."""
+        start = self.measured.start
+        rows = slice(start, start + MEASURED_ROWS)
+        return [
+            part
+            for belief, side in zip(beliefs[self.groups :], self.adversary_sides, strict=True)
+            for part in certain_parts(belief, mechanism, View(release=release[rows], side=side[rows]), truth[rows])
+        ]
+
     def losses(
         self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats, rows: slice, *, group: int = 0
     ) -> Floats:
@@ -218,6 +237,29 @@ def refuse_certain(
             f"the release of column '{column}' would determine {100 * excess.after:.1f} % of {whose} for adversary "
             f"{excess.adversary}, who knows how it was made and is sure of {100 * excess.before:.1f} % without it; at "
             f"most {count(round(100 * excess.allowed), 'point')} more may be: allow more distortion"
+        )
+
+
+def too_certain_part(parts: Sequence[CertainPart], *, records: int | None = None) -> CertainPart | None:
+    """The first column of tuples that is determined by itself for too many records; None where none is.
+
+    ``records`` allows for the chance of a drawing that was measured on so many.
+    """
+    for part in parts:
+        chance = 0.0 if records is None else 3 * np.sqrt(max(part.after * (1 - part.after), 1e-4) / records)
+        if part.after > part.before + CERTAIN_CAP + chance:
+            return part
+    return None
+
+
+def refuse_certain_parts(column: str, parts: Sequence[CertainPart], *, records: int | None = None) -> None:
+    """Refuse tuples that stay in doubt while a column of them does not."""
+    part = too_certain_part(parts, records=records)
+    if part is not None:
+        raise VerificationError(
+            f"the tuples of column '{column}' determine '{part.column}' by itself for {100 * part.after:.1f} % of the "
+            f"records ({100 * part.before:.1f} % without them), although no tuple is; nothing is written: allow more "
+            "distortion, ask for --local-dp, or release the columns one after the other (without --jointly)"
         )
 
 

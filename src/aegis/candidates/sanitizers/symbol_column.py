@@ -24,7 +24,8 @@ _FLAGS = 6
 class SymbolColumn:
     """The private column as codes, with the mechanism that a table of probabilities makes of it.
 
-    ``largest_cost`` is the largest loss of an attack that loses at most ``slack`` more than the best.
+    ``largest_cost`` is the largest loss of an attack that loses at most ``slack`` more than the best. Where values are
+    tuples, ``parts`` holds for each column the number of its value in every tuple.
     """
 
     codes: Ints
@@ -35,6 +36,18 @@ class SymbolColumn:
     slack: float
     made: Callable[[Floats], SymbolMechanism]
     category: bool
+    parts: tuple[Ints, ...] = ()
+
+    @property
+    def partitions(self) -> tuple[Ints, ...]:
+        """What may be told of a value: itself, or one column of the tuple that it is."""
+        return (np.arange(self.size), *self.parts)
+
+    @property
+    def events(self) -> Floats | None:
+        """The values that share a column's value, one row of zeros and ones each; None where values are no tuples."""
+        sets = [np.eye(int(part.max()) + 1)[part].T for part in self.parts]
+        return np.vstack(sets) if sets else None
 
 
 def drawn(column: SymbolColumn, split: Split, release: Floats) -> tuple[SymbolMechanism, Floats]:

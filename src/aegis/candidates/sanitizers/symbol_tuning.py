@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.audited_column import Reconstruction
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
-from aegis.candidates.sanitizers.capped_program import (
-    CappedOptimum,
-    nearest_distortions,
-    solve,
-    solve_or_none,
-    with_bound,
-)
+from aegis.candidates.sanitizers.capped_program import CappedOptimum, nearest_distortions, solve, solve_or_none
 from aegis.candidates.sanitizers.cones import cone_of
 from aegis.candidates.sanitizers.costs import LogCost, SquaredCost
 from aegis.candidates.sanitizers.posterior import Belief, Certainty
@@ -51,7 +45,9 @@ def tuned(problem: CappedProblem, column: SymbolColumn, split: Split, beliefs: S
     """
     silent = problem.silent_distortions
     aims = tuple(min(target, left) for target, left in zip(split.distortions, silent, strict=True))
-    over_set = _spent(problem, column, split, beliefs, aims)
+    caps = problem.caps
+    beyond = caps.strict and caps.posterior is not None and problem.law.surest_of_set > caps.posterior
+    over_set = None if beyond else _spent(problem, column, split, beliefs, aims)
     if over_set is not None and not over_set.short:
         return _accepted(over_set, column, split, beliefs)
     problem = replace(problem, law=problem.law.estimate)
@@ -112,7 +108,7 @@ def _accepted(aimed: _Aimed, column: SymbolColumn, split: Split, beliefs: Sequen
         aimed.release,
         reconstructions_of(column, split, beliefs, aimed.mechanism, aimed.release),
         split.known_channel(aimed.mechanism, aimed.release, column.truth, beliefs),
-        with_bound(aimed.problem, aimed.optimum),
+        aimed.optimum,
         "program under caps" if column.category else f"program under caps, {column.size} bins",
         aimed.problem,
     )
@@ -152,8 +148,10 @@ def or_trained(
         progress=training.progress,
     )
     best = best_trained(trained.releases, problem, cone)
-    share = 0.0 if best is None else best[1] / chosen.optimum.worst
-    if best is None or share <= 1.001:
+    if best is None:
+        return replace(chosen, method=f"{chosen.method} (networks found nothing within the caps and the distortion)")
+    share = best[1] / chosen.optimum.worst
+    if share <= 1.001:
         return replace(chosen, method=f"{chosen.method} (networks reached {100 * share:.1f} % of it)")
     mechanism, release = drawn(column, split, best[0])
     losses = group_losses(column, split, beliefs, mechanism, release)
@@ -169,7 +167,6 @@ def or_trained(
             release=best[0],
             distortions=problem.distortions_of(best[0]),
             adversary_losses=problem.losses_of(best[0]),
-            bound=max(chosen.optimum.bound, best[1]),
         ),
         f"networks trained on the rows ({100 * share:.1f} % of the program under caps)",
         problem,

@@ -36,9 +36,10 @@ from aegis.candidates.sanitizers.posterior import (
     certainty,
     fit_category_belief,
     fit_number_belief,
+    share_above,
 )
 from aegis.candidates.sanitizers.proxies import Proxy, both_files_loss, proxies
-from aegis.candidates.sanitizers.split import CERTAIN_CAP, Split, Training, refuse_certain
+from aegis.candidates.sanitizers.split import CERTAIN_CAP, Split, Training, refuse_certain, refuse_certain_parts
 from aegis.candidates.sanitizers.symbol_column import symbol_matrix
 from aegis.errors import SanitizerError, VerificationError
 from aegis.progress import Progress
@@ -53,7 +54,9 @@ class Written:
     """What the values that were drawn for the table give away: equal ones, and those determined for any adversary.
 
     ``both_files_loss`` is the error of whoever holds the public file *and* every authorised one; ``proxies`` are
-    columns that the public file does not hold and that tell the private one by themselves.
+    columns that the public file does not hold and that tell the private one by themselves. ``above_cap`` is the share
+    of records that the release lifts above the cap on posteriors for an adversary that uses its columns in full detail;
+    what is proved is the cap for what a cell summarises. None without such a cap.
     """
 
     column: str
@@ -61,6 +64,17 @@ class Written:
     determined: float
     both_files_loss: float
     proxies: tuple[Proxy, ...] = ()
+    above_cap: float | None = None
+
+    @property
+    def beyond_cap(self) -> str:
+        """That the cap on posteriors does not hold in full detail, in a sentence; nothing where it does."""
+        if not self.above_cap:
+            return ""
+        return (
+            f"for {100 * self.above_cap:.1f} % of the records an adversary that uses its columns in full detail comes "
+            "to believe a value with more than the cap on posteriors; the cap is proved for a summary of them"
+        )
 
 
 def fit_together(
@@ -245,7 +259,8 @@ def check_written(
             equal = float((near & spoken).mean())
         rows = rng.permutation(len(truth))[:_WRITTEN_ROWS]
         epsilons = [share * float(truth.std()) for share in EPSILON_SHARES]
-        sure = []
+        sure, above = [], []
+        cap = None if released_column.proof is None else released_column.proof.caps.posterior
         for party, protection in zip(released_column.adversaries, released_column.protection, strict=True):
             side = {name: (shown | dict(columns))[name][rows] for name in party.encoder.names}
             view = View(release=release[rows], side=party.encoder.matrix(side, rows=len(rows)))
@@ -258,15 +273,9 @@ def check_written(
                     f"the values drawn for column '{column}' determine {100 * now.certain:.1f} % of the records; "
                     "nothing is written: allow more distortion"
                 )
-            for part in certain_parts(party.belief, mechanism, view, truth[rows]):
-                noise = 3 * np.sqrt(max(part.after * (1 - part.after), 1e-4) / len(rows))
-                if part.after > part.before + CERTAIN_CAP + noise:
-                    raise VerificationError(
-                        f"the tuples drawn for column '{column}' determine '{part.column}' by itself for "
-                        f"{100 * part.after:.1f} % of the records ({100 * part.before:.1f} % without them), although "
-                        "no tuple is; nothing is written: allow more distortion, ask for --local-dp, or release the "
-                        "columns one after the other (without --jointly)"
-                    )
+            if cap is not None and not isinstance(mechanism, NumberMechanism):
+                above.append(share_above(party.belief, mechanism, view, cap))
+            refuse_certain_parts(column, certain_parts(party.belief, mechanism, view, truth[rows]), records=len(rows))
         if equal > CERTAIN_CAP:
             raise VerificationError(
                 f"{100 * equal:.1f} % of the values drawn for column '{column}' equal the private ones; nothing is "
@@ -287,6 +296,7 @@ def check_written(
                 column=column,
                 equal=equal,
                 determined=max(sure),
+                above_cap=max(above, default=None),
                 # who holds the files has the reconstructors too
                 both_files_loss=min(both, *(group.reconstruction.loss for group in released_column.groups)),
                 proxies=proxies(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,11 @@ from numpy.typing import NDArray
 from aegis.candidates.search.ordering import own_ranks
 from aegis.counts.disclosure_rule import may_name
 from aegis.data.domain import Domain, show
-from aegis.data.hierarchy import TOP, Hierarchy
+from aegis.data.hierarchy import TOP
 from aegis.data.kind import Kind
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
-from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.date_ranges import DateRanges
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.suppress import Suppress
@@ -27,9 +28,9 @@ SPELLED_OUT = 3
 def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Mask:
     """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are per code.
 
-    One group is suppression, as many groups as values nothing at all. Numbers become buckets, texts groups named by
-    values that may be named, dates and times intervals of a hierarchy. Missing values must be one group by
-    themselves, or all is one group.
+    One group is suppression, as many groups as values nothing at all. Numbers become buckets, dates and times ranges
+    between edges, so that what comes later has its place; texts become groups named by values that may be named.
+    Missing values must be one group by themselves, or all is one group.
 
     >>> ages = Domain.of(Kind.INTEGER, [20, 25, 40])
     >>> mask_for(ages, np.array([0, 0, 1]), np.ones(3, dtype=np.int64)).parameters()
@@ -48,10 +49,10 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
         return Bucketize(edges=tuple(edges) or (float(math.floor(numbers[0])),))
     shown = [show(value) for value in values.tolist()]
     if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
-        names = _ranges(shown, inner)
-        return Generalize(
-            level=1, hierarchy=Hierarchy.of([[v, names[g], TOP] for v, g in zip(shown, inner, strict=True)])
-        )
+        # One range for all begins in the year of the first: the day itself would be somebody's.
+        begins = (np.flatnonzero(np.diff(inner)) + 1).tolist()
+        days = [show(moment_between(values[begin - 1], values[begin], domain.kind)) for begin in begins]
+        return DateRanges(edges=tuple(days) or (f"{shown[0][:4]}-01-01",))
     members: dict[int, list[int]] = {}
     for code, group in enumerate(inner.tolist()):
         members.setdefault(group, []).append(code)
@@ -69,6 +70,23 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
     return Regroup(groups=named)
 
 
+def moment_between(low: np.datetime64, high: np.datetime64, kind: Kind) -> date | datetime:
+    """The first moment of the longest stretch of the calendar that begins after ``low`` and not after ``high``.
+
+    A year, a month, a day, an hour: an edge that is nobody's own moment where there is room for one.
+
+    >>> moment_between(np.datetime64("2020-03-04T09:10"), np.datetime64("2020-03-04T10:00:01"), Kind.TIMESTAMP)
+    datetime.datetime(2020, 3, 4, 10, 0)
+    >>> moment_between(np.datetime64("2019-11-04"), np.datetime64("2020-02-07"), Kind.DATE)
+    datetime.date(2020, 1, 1)
+    """
+    unit = "D" if kind is Kind.DATE else "us"
+    begins = (high.astype(f"datetime64[{stretch}]") for stretch in ("Y", "M", "D", "h", "m", "s"))
+    edge = next((begin for begin in begins if low < begin <= high), high)
+    moment: date | datetime = edge.astype(f"datetime64[{unit}]").tolist()
+    return moment
+
+
 def edge_between(low: float, high: float, kind: Kind) -> float:
     """The shortest decimal above ``low`` and at most ``high``: an edge that reads well and divides the two."""
     if kind is Kind.INTEGER:
@@ -81,17 +99,6 @@ def edge_between(low: float, high: float, kind: Kind) -> float:
         if low < middle <= high:
             return middle
     return high
-
-
-def _ranges(shown: list[str], inner: NDArray[np.int64]) -> dict[int, str]:
-    """Intervals as boxes write them, open at both ends: the first and the last day would be somebody's."""
-    groups, starts, sizes = np.unique(inner, return_index=True, return_counts=True)
-    edges = [shown[start] for start in starts.tolist()]
-    lows, highs = ["(-inf", *(f"[{edge}" for edge in edges[1:])], [*edges[1:], "inf"]
-    return {
-        group: edge if size == 1 else f"{low}, {high})"
-        for group, edge, size, low, high in zip(groups.tolist(), edges, sizes.tolist(), lows, highs, strict=True)
-    }
 
 
 def _name(values: list[str], common: int, taken: dict[str, list[str]]) -> str:

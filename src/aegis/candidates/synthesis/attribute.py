@@ -74,8 +74,11 @@ class Attribute:
         np.add.at(sums, self.groups, moved)
         return np.moveaxis(sums, 0, axis)
 
-    def drawn(self, codes: Codes, rng: np.random.Generator) -> pa.Array:
-        """A value for each code, of the type that the source has."""
+    def drawn(self, codes: Codes, rng: np.random.Generator, *, strata: Codes | None = None) -> pa.Array:
+        """A value for each code, of the type that the source has.
+
+        The numbers of one code are spread evenly over what is drawn for it, within each of the ``strata`` of the rows.
+        """
         if isinstance(self.column.cells, Listed):
             return pa.array(list(self.values), type=_TYPES[self.kind]).take(pa.array(codes))
         numbers = np.zeros(len(codes))
@@ -85,13 +88,15 @@ class Attribute:
             rows = order[bounds[code] : bounds[code + 1]]
             if cells is None or not len(rows):
                 continue
-            cell = rng.choice(len(cells.low), size=len(rows), p=cells.chance)
-            numbers[rows] = self._inside(cells.low[cell], cells.high[cell], rng)
+            points = spread_points(np.zeros(len(rows), dtype=np.int64) if strata is None else strata[rows], rng)
+            ends = np.cumsum(cells.chance)
+            cell = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
+            inside = (points - (ends[cell] - cells.chance[cell])) / np.maximum(cells.chance[cell], _TINY)
+            numbers[rows] = self._inside(cells.low[cell], cells.high[cell], np.clip(inside, 0.0, 1.0 - _TINY))
         missing = np.array([value is None for value in self.values])[codes]
         return _typed(numbers, self.kind, missing)
 
-    def _inside(self, low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
-        drawn = rng.random(len(low))
+    def _inside(self, low: Floats, high: Floats, drawn: Floats) -> Floats:
         if self.kind is not Kind.REAL:
             first = np.ceil(low)
             whole = np.maximum(np.ceil(high) - first, 1.0)
@@ -106,6 +111,18 @@ class Attribute:
         return np.asarray(number)
 
 
+def spread_points(strata: Codes, rng: np.random.Generator) -> Floats:
+    """A number between 0 and 1 for each row, by chance, but evenly spread within each stratum."""
+    order = np.lexsort((rng.random(len(strata)), strata))
+    sizes = np.bincount(strata)
+    starts = np.cumsum(sizes) - sizes
+    ordered = strata[order]
+    points = np.empty(len(strata))
+    points[order] = (np.arange(len(strata)) - starts[ordered] + rng.random(len(strata))) / sizes[ordered]
+    return points
+
+
+_TINY = 1e-12
 _TYPES = {
     Kind.INTEGER: pa.int64(),
     Kind.REAL: pa.float64(),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-_CLEAR = 4.0
+_CLEAR = 2.0
 _MASS = 0.02
 """What a cut is worth beside what it tells of the label: so many nats for each record of the smaller side."""
 

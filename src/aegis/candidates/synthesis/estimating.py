@@ -37,18 +37,23 @@ def totals_of(noisy: list[Floats], sigmas: list[float]) -> Floats:
 def denoised(noisy: Floats, expected: Floats, *, sigma: float) -> Floats:
     """What is expected, moved towards what was measured where the difference stands out of the noise.
 
-    Differences are shrunk by the threshold that Stein's unbiased estimate of the risk prefers (Donoho and Johnstone
-    1995), never above the universal one.
+    Differences are shrunk by the garrote (Gao 1998), which leaves large ones as they are, with the threshold that
+    Stein's unbiased estimate of its risk prefers, never above the universal one.
     """
     apart = noisy - expected
     scaled = np.sort(np.abs(apart).ravel() / sigma)
     size = scaled.size
-    squares = np.cumsum(scaled**2)
-    rank = np.arange(1, size + 1)
-    risk = size - 2 * rank + squares + (size - rank) * scaled**2
-    place = int(np.argmin(risk))
-    threshold = min(float(scaled[place]) if risk[place] < squares[-1] else 0.0, math.sqrt(2 * math.log(max(size, 2))))
-    moved = expected + np.sign(apart) * np.maximum(np.abs(apart) - threshold * sigma, 0.0)
+    squares = scaled**2
+    below = np.append(0.0, np.cumsum(squares))
+    inverse = np.append(0.0, np.cumsum(1 / np.maximum(squares, _TINY)[::-1]))[::-1]
+    rank = np.arange(size + 1)
+    threshold = np.append(0.0, scaled)
+    # Differences up to the threshold t become 0; a larger one, x, becomes x - t^2 / x.
+    risk = size + below - 2 * rank + (threshold**4 + 2 * threshold**2) * inverse
+    allowed = threshold <= math.sqrt(2 * math.log(max(size, 2)))
+    best = float(threshold[int(np.argmin(np.where(allowed, risk, np.inf)))])
+    room = np.maximum(np.abs(apart) / sigma, _TINY)
+    moved = expected + apart * np.maximum(1.0 - (best / room) ** 2, 0.0)
     return np.asarray(np.maximum(moved, 0.0))
 
 

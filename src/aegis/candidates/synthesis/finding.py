@@ -37,7 +37,7 @@ MOST_BINS = 48
 _JUST_ABOVE_ZERO = 1e-300
 
 _EMPTY, _SURE = 2.0, 3.0  # below so many a cell is taken for empty, above so many for certainly not
-_SPLIT = 5.0  # and above so many a cell is worth being taken apart
+_SPLIT = 10.0  # and above so many a cell is worth being taken apart
 
 _TEXTS = 0.75
 """Which part of a column's budget finds texts; the rest asks for others and missing ones, where that is asked now."""

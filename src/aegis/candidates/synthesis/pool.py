@@ -126,3 +126,26 @@ def draw_given(table: Floats, columns: Codes, rng: np.random.Generator) -> Codes
         rows = order[bounds[column] : bounds[column + 1]]
         drawn[rows] = np.searchsorted(sums[:, column], points[rows], side="right")
     return np.minimum(drawn, len(table) - 1)
+
+
+def evened(codes: Codes, context: Codes, wanted: Floats, rng: np.random.Generator) -> Codes:
+    """The codes, of which as few as possible are changed so that each context has as many of each as ``wanted``.
+
+    Drawn one by one, the codes of a few hundred rows would depart from the model by chance, and an attribute would seem
+    to tell something of the label that it does not.
+    """
+    moved = codes.copy()
+    for place in range(wanted.shape[1]):
+        rows = rng.permutation(np.flatnonzero(context == place))
+        counts = np.maximum(wanted[:, place], 0.0)
+        if not len(rows) or counts.sum() <= 0:
+            continue
+        rows = rows[np.argsort(codes[rows], kind="stable")]
+        ends = np.round(np.cumsum(counts / counts.sum()) * len(rows) + rng.random() - 0.5).astype(np.int64)
+        target = np.diff(np.clip(np.append(0, ends), 0, len(rows)))
+        target[int(np.argmax(target))] += len(rows) - int(target.sum())
+        held = np.bincount(codes[rows], minlength=len(counts))
+        first = np.cumsum(held) - held
+        spare = np.arange(len(rows)) - first[codes[rows]] >= target[codes[rows]]
+        moved[rows[spare]] = np.repeat(np.arange(len(counts)), np.maximum(target - held, 0))
+    return moved

@@ -1,11 +1,13 @@
 """Select, measure, generate: a model of a table from noisy marginals, and rows drawn from it.
 
 1. Find the values of every attribute that are not declared (`finding`).
-2. Measure every attribute with the label.
+2. Measure every attribute with the label, and again those that tell something of it (`telling`).
 3. Measure by how much each pair of attributes departs from what that expects; build a tree of those that depart most,
    and measure its edges with the label.
 4. Measure by how much the pairs depart from the tree; measure those that do most.
 5. Fit (`pool`), and draw.
+
+Where the table is so small that noise would hide every pair, steps 3 and 4 are left out, and step 2 has their budget.
 
 Every count goes through the `Measurer`; nothing else of the table is looked at.
 """
@@ -15,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,31 +24,42 @@ from numpy.typing import NDArray
 
 from aegis.candidates.synthesis.accounting import Account
 from aegis.candidates.synthesis.attribute import Attribute
+from aegis.candidates.synthesis.attribute_tables import AttributeTables, departures_of, merged_by
 from aegis.candidates.synthesis.binning import merge_groups
 from aegis.candidates.synthesis.declared import PublicDomain
-from aegis.candidates.synthesis.estimating import Floats, denoised, nearest, totals_of, with_margins
-from aegis.candidates.synthesis.finding import Context, LeftOut, find_attribute, settled
+from aegis.candidates.synthesis.estimating import Floats, denoised, with_margins
+from aegis.candidates.synthesis.finding import Context, LeftOut, find_attribute
 from aegis.candidates.synthesis.impossible import possible
 from aegis.candidates.synthesis.measuring import Measurer
 from aegis.candidates.synthesis.noise import Noise
-from aegis.candidates.synthesis.pool import Pair, Pool, draw_given, draw_pool
+from aegis.candidates.synthesis.pool import Pair, Pool, draw_given, draw_pool, evened
+from aegis.candidates.synthesis.telling import First, measured_again
 from aegis.counts.marginals import Counter
 from aegis.data.schema import Column
 from aegis.errors import DataError, GuaranteeError, LabelError
 from aegis.progress import Progress
 
 Codes = NDArray[np.int64]
-N = TypeVar("N", np.float64, np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How the budget is divided and how fine the model is. None of it depends on the data."""
+    """How the budget is divided and how fine the model is. None of it depends on the data.
+
+    ``finding`` is a part of the whole budget; ``singles`` (a first look at every attribute) and ``pairs`` are parts of
+    what is left after it, the second look has the rest. ``telling`` and ``choosing`` are the parts of the second look
+    and of the pairs that choose what is measured. Pairs are measured where attributes of ``told`` groups or more stand
+    out of the noise.
+    """
 
     finding: float = 0.2
-    singles: float = 0.4
-    choosing: float = 0.06
+    singles: float = 0.25
+    telling: float = 0.25
+    pairs: float = 0.5
+    choosing: float = 0.15
     more_edges: int = 3
+    clear: float = 1.0
+    told: float = 4.0
     most_contexts: int = 8
     most_together: int = 40
     pool: int = 200_000
@@ -91,6 +103,10 @@ class Model:
 
     def drawn_codes(self, rows: int, rng: np.random.Generator) -> dict[str, Codes]:
         """Rows as codes of the attributes."""
+        return self._drawn_codes(rows, rng)[0]
+
+    def _drawn_codes(self, rows: int, rng: np.random.Generator) -> tuple[dict[str, Codes], Codes]:
+        """Rows as codes, and the context of each."""
         taken = self.pool.drawn(rows, rng)
         context = self.pool.context[taken]
         contexts = self.pool.contexts
@@ -101,12 +117,13 @@ class Model:
             within = np.zeros((len(fine), int(groups.max()) + 1, contexts))
             within[np.arange(len(fine)), groups] = fine + 1e-9
             table = within.reshape(len(fine), -1)
-            codes[attribute.name] = draw_given(table, coarse[taken] * contexts + context, rng)
+            drawn = draw_given(table, coarse[taken] * contexts + context, rng)
+            codes[attribute.name] = evened(drawn, context, fine, rng)
         if self.context is not None and self.label is not None and self.label_counts is not None:
             within = np.zeros((self.label.size, contexts))
             within[np.arange(self.label.size), self.context.groups] = self.label_counts + 1e-9
             codes[self.label.name] = draw_given(within, context, rng)
-        return codes
+        return codes, context
 
     def drawn(self, rows: int, rng: np.random.Generator, *, order: Sequence[str], public: PublicDomain) -> pa.Table:
         """Rows as values of the source's types, in the order of its columns; impossible ones are drawn anew."""
@@ -118,8 +135,8 @@ class Model:
         kept = 0
         wanted = rows
         for _ in range(_MOST_DRAWS):
-            codes = self.drawn_codes(wanted, rng)
-            table = pa.table({name: attributes[name].drawn(codes[name], rng) for name in names})
+            codes, strata = self._drawn_codes(wanted, rng)
+            table = pa.table({name: attributes[name].drawn(codes[name], rng, strata=strata) for name in names})
             if public.impossible:
                 table = table.filter(pa.array(possible(table, public.impossible)))
             parts.append(table.slice(0, rows - kept))
@@ -134,6 +151,8 @@ class Model:
 
 
 _MOST_DRAWS = 50
+_SINGLES = 0.4
+"""About this part of the budget measures attributes with the label, where most of them tell something of it."""
 
 
 def learn(
@@ -159,7 +178,7 @@ def learn(
         measurer=measurer,
         rho=settings.finding * account.rho / max(len(columns), 1),
         delta=account.found_delta / max(len(columns), 1),
-        least=settings.least * measurer.sigma(settings.singles * account.rho, marginals=max(len(columns) - 1, 1)),
+        least=settings.least * measurer.sigma(_SINGLES * account.rho, marginals=max(len(columns) - 1, 1)),
     )
     context, label_attribute, label_counts, left_out = None, None, None, []
     others = [column for column in columns if column.name != label]
@@ -171,7 +190,10 @@ def learn(
             )
         label_attribute = found
         if label_attribute.size < 2:
-            raise LabelError(f"only one value of the label {label!r} stands out of the noise; use a larger epsilon")
+            raise LabelError(
+                f"only one value of the label {label!r} stands out of the noise; declare its values in a domain file, "
+                "or use a larger epsilon"
+            )
         merged = np.arange(label_attribute.size)
         if label_attribute.size > settings.most_contexts:
             merged = merge_groups(
@@ -190,46 +212,51 @@ def learn(
 
     say(1, 5, "measuring attributes")
     held = [attribute.column for attribute in attributes] + ([context.label.column] if context else [])
-    prepared = counter.prepared(held)
-    table = _Measuring(prepared, attributes, context, measurer)
-    singles, totals, label_counts = _singles(table, settings.singles * account.rho, label_attribute)
-    attributes = table.attributes
+    tables = AttributeTables(counter.prepared(held), attributes, context, measurer)
+    whole = account.left
+    first = First.of(tables, settings.singles * whole)
+    if not first.stands_out:
+        raise DataError("no record stands out of the noise: the table is empty, or far too small for this epsilon")
+    attributes = tables.attributes
+    together = min(len(attributes), settings.most_together)
+    number = _pairs_told(together, first.totals, measurer, settings.pairs * (1 - settings.choosing) * whole, settings)
+    rho_pairs = settings.pairs * whole if number else 0.0
+    singles = measured_again(tables, first, account.left - rho_pairs, choosing=settings.telling, clear=settings.clear)
+    totals, label_counts = first.totals, first.label_counts
 
     say(2, 5, "choosing pairs")
-    together = min(len(attributes), settings.most_together)
     chosen = _most_telling(singles, together)
-    pairs = [(a, b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]]
-    more = min(settings.more_edges * max(together - 1, 0), len(pairs) - max(together - 1, 0))
-    number = max(together - 1, 0) + more
-    rho_choosing = settings.choosing * account.rho if pairs else 0.0
+    pairs = [(a, b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]] if number else []
+    more = number - (together - 1) if number else 0
+    rho_choosing = settings.choosing * rho_pairs
     rho_each = (account.left - rho_choosing) / number if number else 0.0
     groups = _groups(attributes, singles, totals, measurer.sigma(rho_each) if number else 1.0, settings)
-    coarse = [_merged(single, group) for single, group in zip(singles, groups, strict=True)]
-    counts = {pair: table.pair(pair, groups) for pair in pairs}
+    coarse = [merged_by(single, group) for single, group in zip(singles, groups, strict=True)]
+    counts = {pair: tables.pair(pair, groups) for pair in pairs}
     expected = {
         (a, b): coarse[a][:, None] * coarse[b][None] / np.maximum(coarse[a].sum(axis=0), 1e-9) for a, b in pairs
     }
-    errors = _departures(counts, expected, measurer, rho_choosing / 2, "departures from independence")
-    edges = _tree(chosen, errors)
+    errors = departures_of(counts, expected, measurer, rho_choosing / 2, "departures from independence")
+    edges = _tree(chosen, errors) if number else []
     fits: dict[Pair, Floats] = {}
-    tables: dict[Pair, Floats] = {}
+    of_edges: dict[Pair, Floats] = {}
     for parent, child in edges:
         pair = (parent, child) if (parent, child) in counts else (child, parent)
-        noisy = table.measured_pair(pair, counts[pair], rho_each)
+        noisy = tables.measured_pair(pair, counts[pair], rho_each)
         clean = denoised(noisy, expected[pair], sigma=measurer.sigma(rho_each))
         fits[pair] = with_margins(clean, coarse[pair[0]], coarse[pair[1]])
-        tables[parent, child] = fits[pair] if pair == (parent, child) else np.moveaxis(fits[pair], 0, 1)
+        of_edges[parent, child] = fits[pair] if pair == (parent, child) else np.moveaxis(fits[pair], 0, 1)
 
     say(3, 5, "measuring pairs")
     size = int(np.clip(settings.pool_per_record * totals.sum(), settings.least_pool, settings.pool))
-    pool = draw_pool(coarse, edges, tables, size, rng)
+    pool = draw_pool(coarse, edges, of_edges, size, rng)
     rest = [pair for pair in pairs if pair not in fits]
     if rest:
         drawn = {pair: pool.marginal(pair) for pair in rest}
-        misses = _departures({pair: counts[pair] for pair in rest}, drawn, measurer, rho_choosing / 2, "departures")
+        misses = departures_of({pair: counts[pair] for pair in rest}, drawn, measurer, rho_choosing / 2, "departures")
         errors |= misses
         for pair in sorted(rest, key=lambda pair: -misses[pair])[:more]:
-            noisy = table.measured_pair(pair, counts[pair], rho_each)
+            noisy = tables.measured_pair(pair, counts[pair], rho_each)
             fits[pair] = denoised(noisy, drawn[pair], sigma=measurer.sigma(rho_each))
     say(4, 5, "fitting")
     off = pool.fit(fits, coarse, rounds=settings.rounds)
@@ -281,76 +308,18 @@ class _Finding:
         )
 
 
-class _Measuring:
-    """Marginals of the attributes by context."""
+def _pairs_told(together: int, totals: Floats, measurer: Measurer, rho: float, settings: Settings) -> int:
+    """How many pairs to measure: fewer where noise would hide more, down to a tree; none where it would hide that too.
 
-    def __init__(
-        self, counter: Counter, attributes: Sequence[Attribute], context: Context | None, measurer: Measurer
-    ) -> None:
-        self.attributes = list(attributes)
-        self._counter, self._context, self._measurer = counter, context, measurer
-
-    def settled_single(self, place: int, rho: float) -> Floats:
-        """One attribute with the label; codes that no record seems to have are no more among its codes after that."""
-        attribute = self.attributes[place]
-        counts = attribute.pushed(self._by_context([attribute]))
-        noisy = self._measurer.counts(counts, rho=rho, what="attribute", columns=(attribute.name, *self._label_name))
-        self.attributes[place], kept = settled(attribute, noisy, sigma=self._measurer.sigma(rho))
-        return kept
-
-    def pair(self, pair: Pair, groups: Sequence[Codes]) -> NDArray[np.int64]:
-        """Counts without noise: not to be looked at."""
-        first, second = self.attributes[pair[0]], self.attributes[pair[1]]
-        counts = self._by_context([first, second])
-        counts = _merged(first.pushed(counts, 0), groups[pair[0]])
-        return np.moveaxis(_merged(np.moveaxis(second.pushed(counts, 1), 1, 0), groups[pair[1]]), 0, 1)
-
-    def measured_pair(self, pair: Pair, counts: NDArray[np.int64], rho: float) -> Floats:
-        names = (self.attributes[pair[0]].name, self.attributes[pair[1]].name)
-        return self._measurer.counts(counts, rho=rho, what="pair", columns=(*names, *self._label_name))
-
-    def label(self, rho: float) -> Floats:
-        assert self._context is not None
-        label = self._context.label
-        counts = label.pushed(self._counter.count([label.column]))
-        return self._measurer.counts(counts, rho=rho, what="label", columns=(label.name,))
-
-    @property
-    def _label_name(self) -> tuple[str, ...]:
-        return () if self._context is None else (self._context.label.name,)
-
-    def _by_context(self, attributes: Sequence[Attribute]) -> NDArray[np.int64]:
-        asked = [attribute.column for attribute in attributes]
-        if self._context is None:
-            return self._counter.count(asked)[..., None]
-        counts = self._counter.count([*asked, self._context.label.column])
-        return self._context.pushed(counts, len(asked))
-
-
-def _singles(table: _Measuring, rho: float, label: Attribute | None) -> tuple[list[Floats], Floats, Floats | None]:
-    number = len(table.attributes)
-    merged = label is not None and table._context is not None and table._context.size < label.size
-    each = rho / (number + merged)
-    noisy = [table.settled_single(place, each) for place in range(number)]
-    totals = totals_of(noisy, [table._measurer.sigma(each)] * number)
-    singles = [_shrunk(counts, totals, sigma=table._measurer.sigma(each)) for counts in noisy]
-    if label is None:
-        return singles, totals, None
-    if not merged:
-        return singles, totals, totals
-    return singles, totals, nearest(table.label(each)[:, None], np.array([totals.sum()]))[:, 0]
-
-
-def _shrunk(noisy: Floats, totals: Floats, *, sigma: float) -> Floats:
-    """Counts that could be, whose departures from what the label's shares expect of each value stand out of the noise.
-
-    A rare value is hardly more than noise in each label; taken as measured, it would seem to decide the label.
+    Without a label there is nothing else to measure, and a tree always is.
     """
-    if len(totals) == 1:
-        return nearest(noisy, totals)
-    of_values = nearest(noisy.sum(axis=1, keepdims=True), totals.sum(keepdims=True))
-    expected = of_values * (totals / totals.sum())
-    return nearest(denoised(noisy, expected, sigma=sigma), totals)
+    tree = together - 1
+    most = together * tree // 2
+    for more in range(settings.more_edges, -1, -1):
+        number = min((1 + more) * tree, most)
+        if number and _groups_each(totals, measurer.sigma(rho, marginals=number), settings) >= settings.told:
+            return number
+    return tree if len(totals) == 1 else 0
 
 
 def _most_telling(singles: Sequence[Floats], number: int) -> list[int]:
@@ -370,31 +339,15 @@ def _groups(
     attributes: Sequence[Attribute], singles: Sequence[Floats], totals: Floats, sigma: float, settings: Settings
 ) -> list[Codes]:
     """Groups of codes so large that the cells of a pair stand out of the noise."""
-    records = float(totals.sum())
-    most = int(
-        np.clip(math.sqrt(2 * records / (len(totals) * settings.fineness * sigma)), settings.coarsest, settings.finest)
-    )
+    most = int(np.clip(_groups_each(totals, sigma, settings), settings.coarsest, settings.finest))
     return [
         merge_groups(single, most=most, ordered=attribute.ordered)
         for attribute, single in zip(attributes, singles, strict=True)
     ]
 
 
-def _merged(counts: NDArray[N], groups: Codes) -> NDArray[N]:
-    sums = np.zeros((int(groups.max()) + 1, *counts.shape[1:]), dtype=counts.dtype)
-    np.add.at(sums, groups, counts)
-    return sums
-
-
-def _departures(
-    counts: Mapping[Pair, NDArray[np.int64]], expected: Mapping[Pair, Floats], measurer: Measurer, rho: float, what: str
-) -> dict[Pair, float]:
-    """The sum of absolute differences of every pair, with noise."""
-    if not counts:
-        return {}
-    sums = np.array([np.abs(counts[pair] - expected[pair]).sum() for pair in counts])
-    noisy = measurer.errors(sums, rho=rho, what=what)
-    return dict(zip(counts, noisy.tolist(), strict=True))
+def _groups_each(totals: Floats, sigma: float, settings: Settings) -> float:
+    return math.sqrt(2 * float(totals.sum()) / (len(totals) * settings.fineness * sigma))
 
 
 def _tree(chosen: Sequence[int], errors: Mapping[Pair, float]) -> list[Pair]:

@@ -125,9 +125,29 @@ class Client:
         }
         return read(Product, self._http.post("/products", content))
 
-    def change_product(self, product: str, *, version: int, **changes: Any) -> Product:
-        """Change title, description, columns, label or policy; `ConflictError` if somebody changed it since."""
-        return read(Product, self._http.patch(f"/products/{product}", {"version": version, **changes}))
+    def change_product(
+        self,
+        product: str,
+        *,
+        version: int,
+        title: str | None = None,
+        description: str | None = None,
+        columns: Sequence[Mapping[str, Any]] | None = None,
+        label: str | None = None,
+        policy: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Product:
+        """Change what is given; `ConflictError` if somebody changed the product since ``version`` was read."""
+        changes = {
+            "title": title,
+            "description": description,
+            "columns": None if columns is None else [dict(column) for column in columns],
+            "label": label,
+            "policy": None if policy is None else dict(policy),
+            "tags": None if tags is None else list(tags),
+        }
+        given = {name: value for name, value in changes.items() if value is not None}
+        return read(Product, self._http.patch(f"/products/{product}", {"version": version, **given}))
 
     def publish(self, product: str) -> Product:
         """Show a draft to everybody who is signed in."""

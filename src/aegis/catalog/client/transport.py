@@ -72,11 +72,11 @@ class Transport:
             if cursor is None:
                 return
 
-    def post(self, path: str, content: Any = None, *, body: Body | None = None, key: str | None = None) -> Any:
+    def post(self, path: str, content: Any = None, *, body: Body | None = None) -> Any:
         """Write; sent again with the same key if no answer came, so that it happens once."""
         if body is None:
             body = dict if content is None else lambda: {"json": content}
-        return self._json("POST", path, body=body, headers={"Idempotency-Key": key or str(uuid.uuid4())})
+        return self._json("POST", path, body=body, headers={"Idempotency-Key": str(uuid.uuid4())})
 
     def patch(self, path: str, content: Any) -> Any:
         """Change; the version in the content makes a repetition harmless."""

@@ -68,14 +68,16 @@ def _give_roles(work: Work, user: User, groups: frozenset[str]) -> None:
     """What the groups give counts until the person was not seen for so many days; what they no longer give ends."""
     until = work.now + datetime.timedelta(days=work.settings.oidc_roles_days)
     roles = _mapped(work, groups)
-    for held in work.session.scalars(select(Assignment).where(Assignment.user_id == user.id)).all():
-        role = (held.role, held.product_id)
+    for assignment in work.session.scalars(select(Assignment).where(Assignment.user_id == user.id)).all():
+        role = (assignment.role, assignment.product_id)
         if role in roles:
             roles.discard(role)
-            held.valid_until = None if held.valid_until is None else until
-        elif held.valid_until is not None:
-            work.session.delete(held)
-            work.record("role taken", subject="user", subject_id=user.id, product_id=held.product_id, role=held.role)
+            assignment.valid_until = None if assignment.valid_until is None else until
+        elif assignment.valid_until is not None:
+            work.session.delete(assignment)
+            work.record(
+                "role taken", subject="user", subject_id=user.id, product_id=assignment.product_id, role=assignment.role
+            )
     for name, product_id in sorted(roles, key=str):
         work.session.add(Assignment(id=new_id(), user_id=user.id, role=name, product_id=product_id, valid_until=until))
         work.record("role given", subject="user", subject_id=user.id, product_id=product_id, role=name)

@@ -158,11 +158,11 @@ def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -
     """Give a role, for one product (name or id) or for all."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
-    held = _assignment(work, person.id, chosen, product_id)
-    if held is not None and held.valid_until is not None:
-        held.valid_until = None  # from now on it is given here, whatever the groups say
+    assignment = _assignment(work, person.id, chosen, product_id)
+    if assignment is not None and assignment.valid_until is not None:
+        assignment.valid_until = None  # from now on it is given here, whatever the groups say
         work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
-    if held is None:
+    if assignment is None:
         work.session.add(Assignment(id=new_id(), user_id=person.id, role=chosen.value, product_id=product_id))
         work.session.flush()
         work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
@@ -173,14 +173,14 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
     """Take a role away; the last administrator stays."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
-    held = _assignment(work, person.id, chosen, product_id)
-    if held is not None and held.valid_until is not None:
+    assignment = _assignment(work, person.id, chosen, product_id)
+    if assignment is not None and assignment.valid_until is not None:
         raise ConflictError("a group of the identity provider gives this role; take the person out of the group there")
-    if held is None:
+    if assignment is None:
         raise NotFoundError("this person does not hold the role; look at the list of their roles")
     if chosen is UserRole.ADMIN:
         keep_an_administrator(work, without=person.id)
-    work.session.delete(held)
+    work.session.delete(assignment)
     work.session.flush()
     work.record("role taken", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
     return user_views(work, [person])[0]
@@ -268,7 +268,7 @@ def found_user(work: Work, user_id: str | None, *, lock: bool = False) -> User:
 
 
 def user_views(work: Work, people: list[User]) -> list[records.User]:
-    held: dict[str, list[records.Role]] = defaultdict(list)
+    roles_of: dict[str, list[records.Role]] = defaultdict(list)
     assigned = work.session.execute(
         select(Assignment, Product.name)
         .join(User, role_counts(work.now))
@@ -276,7 +276,7 @@ def user_views(work: Work, people: list[User]) -> list[records.User]:
         .where(User.id.in_([person.id for person in people]))
     )
     for assignment, product_name in assigned:
-        held[assignment.user_id].append(
+        roles_of[assignment.user_id].append(
             records.Role(
                 role=assignment.role,
                 product_id=assignment.product_id,
@@ -298,7 +298,7 @@ def user_views(work: Work, people: list[User]) -> list[records.User]:
             invited=person.password_hash is None and person.id not in external,
             external=person.id in external,
             created_at=person.created_at,
-            roles=tuple(sorted(held[person.id], key=lambda role: (role.role, role.product_name or ""))),
+            roles=tuple(sorted(roles_of[person.id], key=lambda role: (role.role, role.product_name or ""))),
         )
         for person in people
     ]

@@ -77,10 +77,10 @@ def _found(certificate: Mapping[str, Any], product: Product) -> Iterator[Present
         counted = "records" if then.unit is None else f"people by {then.unit}"
         yield _unknown(f"{counted} were counted, and {'records' if now.unit is None else 'people'} are by now")
         return
-    held = now.suppressed is then.suppressed or certificate["suppressed"]["records"] == 0
+    treated_alike = now.suppressed is then.suppressed or certificate["suppressed"]["records"] == 0
     judging = narrowed(now, roles, left_out=[name for name in roles_by_name if name not in released]).policy
     for model in judging.models:
-        yield _judged(model, certificate, asked=quasi, measured=measured if held else None)
+        yield _judged(model, certificate, asked=quasi, measured=measured if treated_alike else None)
 
 
 def _identifying(certificate: Mapping[str, Any], roles: Mapping[str, str]) -> Iterator[PresentPolicy]:

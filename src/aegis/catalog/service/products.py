@@ -313,10 +313,10 @@ class ProductChoices:
     complete: bool
 
 
-def product_choices(work: Work, *, most: int = MOST) -> ProductChoices:
+def product_choices(work: Work) -> ProductChoices:
     """The products that the actor works on: all for an administrator, those that are published for a consumer."""
     require(work.actor, Permission.SEE_CATALOG)
-    query = select(Product.name, Product.title).order_by(Product.name).limit(most + 1)
+    query = select(Product.name, Product.title).order_by(Product.name).limit(MOST + 1)
     ids = work.actor.products_as(UserRole.PROVIDER, UserRole.EXPERT)
     if ids:
         query = query.where(Product.id.in_(ids))
@@ -325,4 +325,4 @@ def product_choices(work: Work, *, most: int = MOST) -> ProductChoices:
     if work.actor.token_product is not None:
         query = query.where(Product.id == work.actor.token_product)
     owners = [(name, title) for name, title in work.session.execute(query)]
-    return ProductChoices(listed=tuple(owners[:most]), complete=len(owners) <= most)
+    return ProductChoices(listed=tuple(owners[:MOST]), complete=len(owners) <= MOST)

@@ -241,12 +241,12 @@ def actor_of_rows(
     rows: Sequence[Any], *, scopes: frozenset[Scope] | None = None, token_product: str | None = None
 ) -> Actor:
     """The actor of rows that hold a person and one of their roles each."""
-    held = {Held(role=UserRole(row.role), product_id=row.role_product) for row in rows if row.role is not None}
+    roles = {Held(role=UserRole(row.role), product_id=row.role_product) for row in rows if row.role is not None}
     return Actor(
         user_id=rows[0].id,
         name=rows[0].name,
         display_name=rows[0].display_name,
-        roles=frozenset(held),
+        roles=frozenset(roles),
         scopes=scopes,
         token_product=token_product,
     )

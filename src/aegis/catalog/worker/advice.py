@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +19,7 @@ from aegis.counts.summary import ConfigurationSummary, Summary
 from aegis.data.schema import Role
 from aegis.errors import ConflictError
 from aegis.library.advise import advise
-
-Progress = Callable[[float, str], None]
-"""Called with how far the work is, from 0 to 1, and what it is at."""
+from aegis.progress import Progress
 
 
 def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[str, Any]:
@@ -33,14 +30,14 @@ def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[s
         if row is None or product is None:
             raise ConflictError("the summary is not there any more; push it again")
         roles = {column["name"]: column["role"] for column in product.columns}
-    progress(0.05, "opening the summary")
+    progress(5, 100, "opening the summary")
     with opened_summary(catalog.store, row.digest, catalog.settings) as summary:
         columns = claimed.parameters.get("columns")
         if columns is not None:
             summary = of_columns(summary, columns)
-        progress(0.3, f"ranking {len(summary.configurations)} configurations")
+        progress(30, 100, f"ranking {len(summary.configurations)} configurations")
         ranking = advise(summary, measure=claimed.parameters["measure"], seed=claimed.parameters["seed"])
-        progress(0.9, "judging what still identifies")
+        progress(90, 100, "judging what still identifies")
         identifying = [
             name for name in summary.attributes if roles.get(name) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING)
         ]

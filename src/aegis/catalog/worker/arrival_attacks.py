@@ -28,14 +28,14 @@ _Codes = NDArray[np.int64]
 
 
 def attack_on_arrival(
-    file: Path, row: Release, held: Sequence[tuple[Release, Path]], *, place: Path
+    file: Path, row: Release, earlier: Sequence[tuple[Release, Path]], *, place: Path
 ) -> tuple[dict[str, Any], ...]:
     """What each attack found, as the catalog keeps it; nothing is found out about tables of very many rows."""
     texts, rows = _read(file)
     if rows > MOST_ROWS:
         return ()
     attacks = [_order(texts, rows), _alone(texts, rows, row), _same_value(texts, rows, row)]
-    for number, (other, path) in enumerate(held):
+    for number, (other, path) in enumerate(earlier):
         named = place / f"held-{number}-{other.file_name}"
         named.symlink_to(path.resolve())
         attacks.append(_linked(texts, rows, row, other, named))

@@ -13,6 +13,7 @@ from aegis.catalog.client.archive import packed
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.records import Together, UserRole
 from aegis.catalog.service import (
+    arrivals,
     comments,
     configurations,
     jobs,
@@ -185,12 +186,12 @@ def _release(catalog: Catalog, provider: Actor, table: Path, chosen: Any, reques
     with (
         out.open("rb") as file,
         certificate_paths(out)[0].open("rb") as certificate,
-        releases.incoming(
+        arrivals.incoming(
             catalog, provider, request_id=request_id, file=file, certificate=certificate, file_name=out.name
         ) as checked,
         catalog.write(provider) as work,
     ):
-        view = releases.receive(work, checked)
+        view = arrivals.receive(work, checked)
     assert view.job_id is not None
     _wait(catalog, provider, view.job_id)
     with catalog.read(provider) as work:

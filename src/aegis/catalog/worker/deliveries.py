@@ -31,7 +31,7 @@ def send(message: Message, settings: Settings) -> None:
 
 
 @contextmanager
-def delivering(catalog: Catalog, *, worker: str, poll_seconds: float = _POLL_SECONDS) -> Iterator[None]:
+def delivering(catalog: Catalog, *, worker: str) -> Iterator[None]:
     """Send in a thread of its own until the block ends; what is just being sent is finished first."""
     stop = threading.Event()
     thread = threading.Thread(target=run_deliveries, args=(catalog, stop), kwargs={"worker": worker}, daemon=True)

@@ -111,7 +111,7 @@ class JobProcess:
                         raise (EngineError if message["retry"] else InputError)(message["error"])
                     if "result" in message:
                         return Measured(reason=message["reason"], result=message["result"])
-                    progress(message["progress"], message["stage"])
+                    progress(message["done"], message["total"], message["what"])
 
     def _ended(self) -> TooLargeError | EngineError:
         process = self._process
@@ -142,8 +142,8 @@ class _Reported:
     def __init__(self, answers: IO[bytes]) -> None:
         self._answers = answers
 
-    def __call__(self, progress: float, stage: str) -> None:
-        self.send({"progress": progress, "stage": stage})
+    def __call__(self, done: int, total: int | None, what: str, /) -> None:
+        self.send({"done": done, "total": total, "what": what})
 
     def check(self) -> None:
         """Whoever does not want the job any more kills this process."""

@@ -25,6 +25,7 @@ from aegis.catalog.service.queue import Claimed
 from aegis.catalog.worker.advice import run_advice
 from aegis.catalog.worker.verification import Measured, measure_release, remove_unneeded, settle, sweep
 from aegis.errors import AegisError, EngineError
+from aegis.progress import Progress
 
 _log = logging.getLogger("aegis.worker")
 _REPORT_SECONDS = 0.5
@@ -42,12 +43,8 @@ class StoppedError(Exception):
     """The worker was told to stop between two steps of its work; another one begins it again."""
 
 
-class JobProgress(Protocol):
-    """Called with how far a job is; says whether it is still wanted."""
-
-    def __call__(self, progress: float, stage: str) -> None:
-        """Note the progress; raises where it is no use to go on."""
-        ...
+class JobProgress(Progress, Protocol):
+    """Called with how far a job is; raises, and can be asked to, where it is no use to go on."""
 
     def check(self) -> None:
         """Raise where it is no use to go on: cancelled, taken over, or the worker was told to stop."""
@@ -76,9 +73,10 @@ class _Heart:
         self._ended.set()
         self._thread.join()
 
-    def __call__(self, progress: float, stage: str) -> None:
+    def __call__(self, done: int, total: int | None, what: str, /) -> None:
         """Note the progress; `LostJobError` or `StoppedError` where it is no use to go on."""
-        self._progress, self._stage, self._changed = progress, stage, True
+        self._progress = done / total if total else self._progress
+        self._stage, self._changed = what, True
         self.check()
 
     def check(self) -> None:

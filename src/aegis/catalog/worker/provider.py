@@ -20,7 +20,7 @@ from sqlalchemy import select
 from aegis.catalog.client.archive import packed
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.database.tables import Configuration, Product, Release, Request, Summary, User
-from aegis.catalog.service import configurations, judged_together, ledger, releases, summaries
+from aegis.catalog.service import arrivals, configurations, judged_together, ledger, summaries
 from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.configurations import known_hierarchies
@@ -200,12 +200,12 @@ class Provider:
         with (
             out.open("rb") as file,
             certificate_paths(out)[0].open("rb") as certificate,
-            releases.incoming(
+            arrivals.incoming(
                 self._catalog, actor, request_id=request.id, file=file, certificate=certificate, file_name=out.name
             ) as checked,
             self._catalog.write(actor) as work,
         ):
-            releases.receive(work, checked)
+            arrivals.receive(work, checked)
 
     def _opened(self, task: _Task) -> Dataset:
         return open_dataset(task.table).with_roles(roles_of(task.product.columns, task.product.label))

@@ -31,11 +31,11 @@ from aegis.catalog.service.request_steps import effective_state
 from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id
 from aegis.catalog.states import ReleaseState, RequestState, check_step
-from aegis.catalog.worker.advice import Progress
 from aegis.catalog.worker.arrival_attacks import MOST_HELD, attack_on_arrival
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import AegisError, DataError, TooLargeError, VerificationError
 from aegis.library.verify import verify
+from aegis.progress import Progress
 from aegis.releases.certificate import certificate_paths
 from aegis.releases.write import is_csv
 
@@ -58,7 +58,7 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
     with catalog.read(SYSTEM) as work:
         row = work.session.get_one(Release, claimed.subject_id)
         hierarchies = known_hierarchies(work, row.product_id)
-    progress(0.1, "opening the release")
+    progress(10, 100, "opening the release")
     with tempfile.TemporaryDirectory(prefix="aegis-verify-") as place, ExitStack() as open_files:
         file = Path(place) / row.file_name
         file.symlink_to(open_files.enter_context(catalog.store.local(row.digest)).resolve())
@@ -66,15 +66,15 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
         certificate.write_text(certificate_text(row.certificate), encoding="utf-8")
         if not is_csv(file):
             check_decoded_size(file, limit_bytes=catalog.settings.release_decoded_bytes)
-        progress(0.2, "measuring every model of the policy")
+        progress(20, 100, "measuring every model of the policy")
         measured = _measured(file, certificate, hierarchies, progress)
         if measured.reason is not None:
             return measured
-        progress(0.9, "attacking it")
+        progress(90, 100, "attacking it")
         with catalog.read(SYSTEM) as work:
             out = [each for each in verified_releases(work, row.product_id) if each.digest != row.digest]
-        held = [(each, open_files.enter_context(catalog.store.local(each.digest))) for each in out[:MOST_HELD]]
-        return replace(measured, attacks=attack_on_arrival(file, row, held, place=Path(place)))
+        earlier = [(each, open_files.enter_context(catalog.store.local(each.digest))) for each in out[:MOST_HELD]]
+        return replace(measured, attacks=attack_on_arrival(file, row, earlier, place=Path(place)))
 
 
 def _measured(file: Path, certificate: Path, hierarchies: dict[str, Hierarchy], progress: Progress) -> Measured:
@@ -83,7 +83,7 @@ def _measured(file: Path, certificate: Path, hierarchies: dict[str, Hierarchy], 
         reason = verdict.reason
         result = verdict.to_json()
         if reason is None:
-            progress(0.8, "looking for values beside the rows")
+            progress(80, 100, "looking for values beside the rows")
             reason = _left_over(file)
     except AegisError as error:
         reason, result = str(error), {}

@@ -16,10 +16,11 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles
 from aegis.errors import InputError
-from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.comparison import Comparison
+from aegis.library.masked_data import masked_data
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import MappedMask, Mask, PermutingMask, RandomMask
-from aegis.masking.masks.suppress import STAR
+from aegis.masking.masks.suppress import STAR, Nullify, Suppress
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.releases.fit import fitted, is_fitted, links_of
@@ -42,11 +43,14 @@ def changes(dataset: Dataset, roles: Roles, configuration: Configuration) -> tup
     masks = configuration.masks
     open_ones = [column.name for column in masked if column.name in made_up and _reads(masks[column.name], column.kind)]
     ready = fitted(masks, count_histograms(dataset, open_ones))  # as the release reads them off the table
+    constant = _constant(dataset, masks)
     answer = []
     for column in dataset.schema:
         role = roles.get(column.name)
         mask = configuration.masks.get(column.name)
         becomes = _unmasked(role) if mask is None else mask.describe()
+        if column.name in constant:
+            becomes += ": the same in every row, so it shows nothing any more"
         example = None
         if mask is not None and column.name in made_up:
             example = _example(ready[column.name], column.kind, made_up[column.name])
@@ -54,6 +58,26 @@ def changes(dataset: Dataset, roles: Roles, configuration: Configuration) -> tup
             ColumnChange(column=column.name, role="" if role is None else role.value, becomes=becomes, example=example)
         )
     return tuple(answer)
+
+
+def _constant(dataset: Dataset, masks: Mapping[str, Mask]) -> frozenset[str]:
+    """The columns that show one value in every row once they are masked, though their mask does not say so."""
+    kept = {
+        name: mask
+        for name, mask in masks.items()
+        if name in dataset.schema and not _draws(mask) and not isinstance(links_of(mask)[-1], Suppress | Nullify)
+    }
+    if not kept:
+        return frozenset()
+    table = masked_data(dataset, kept).dataset.table
+    asked = {f"d{place}": table[name].nunique() for place, name in enumerate(kept)}
+    asked |= {f"n{place}": table[name].isnull().any() for place, name in enumerate(kept)}
+    answer = ask(table.aggregate(**asked))
+    return frozenset(
+        name
+        for place, name in enumerate(kept)
+        if answer[f"d{place}"][0].as_py() == 1 and not answer[f"n{place}"][0].as_py()
+    )
 
 
 def becomes(dataset: Dataset, roles: Roles, comparison: Comparison, name: str) -> tuple[ColumnChange, ...]:
@@ -81,7 +105,7 @@ _BECOMES = {
 def finished_changes(dataset: Dataset, roles: Roles, kind: str) -> tuple[ColumnChange, ...]:
     """What a release as boxes or clusters makes of every column of a table."""
     replaced = {column.name: column.kind for column in dataset.schema if column.name in roles.quasi_identifying}
-    made_up = _made_up(dataset, {name: held for name, held in replaced.items() if held.is_number})
+    made_up = _made_up(dataset, {name: value_kind for name, value_kind in replaced.items() if value_kind.is_number})
     answer = []
     for column in dataset.schema:
         role = roles.get(column.name)

@@ -9,8 +9,8 @@ from dataclasses import replace
 import typer
 
 from aegis.commands.start import Start
-from aegis.counts.findings import dependent
-from aegis.counts.rows_alone import rows_alone
+from aegis.counts.associations import dependent
+from aegis.counts.collect_classes import rows_alone
 from aegis.data.dataset import Dataset
 from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
@@ -71,20 +71,20 @@ def checked(seen: Look, decided: Sequence[SuggestedRole]) -> tuple[tuple[Suggest
     quasi = [name for name, each in roles.items() if each.role is Role.QUASI_IDENTIFYING]
     others = [name for name, each in roles.items() if each.role is Role.INSENSITIVE]
     notes = []
-    for told in dependent(seen.rows, quasi, others):
-        each = roles[told.column]
+    for dependence in dependent(seen.rows, quasi, others):
+        each = roles[dependence.column]
         if each.role is not Role.INSENSITIVE:
             continue  # it tells several
-        why = f"tells {told.other} ({100 * told.right:.1f} % right), which is quasi-identifying"
+        why = f"{dependence.sentence()}; {dependence.other} is quasi-identifying"
         if each.why in (AS_GIVEN, AS_SAID):
             notes.append(
-                f"{told.column} {why}, and leaves as it is because you named it insensitive: what is masked in "
-                f"{told.other} can be read there"
+                f"{dependence.column} {dependence.sentence()} and leaves as it is because you named it insensitive: "
+                f"what is masked in {dependence.other} can be read there"
             )
-            roles[told.column] = replace(each, why=f"{each.why}, though it {why}")
+            roles[dependence.column] = replace(each, why=f"{each.why}, though it {why}")
         else:
-            notes.append(f"{told.column} {why}, so it is quasi-identifying too")
-            roles[told.column] = SuggestedRole(column=told.column, role=Role.QUASI_IDENTIFYING, why=why)
+            notes.append(f"{dependence.column} {dependence.sentence()}, so it is quasi-identifying too")
+            roles[dependence.column] = SuggestedRole(column=dependence.column, role=Role.QUASI_IDENTIFYING, why=why)
     return tuple(roles.values()), tuple(notes)
 
 
@@ -116,13 +116,13 @@ def _given_roles(
 ) -> tuple[SuggestedRole, ...]:
     """What the options say of single columns goes before what was decided, and that before what was suggested."""
     decided = {} if before is None else {each.column: before.get(each.column) for each in suggested}
-    said: dict[str, Role] = {name: role for name, role in decided.items() if role not in (None, Role.LABEL)}
-    said |= dict.fromkeys(options.identifying, Role.IDENTIFYING)
-    said |= dict.fromkeys(options.quasi, Role.QUASI_IDENTIFYING)
-    said |= dict.fromkeys(options.sensitive, Role.SENSITIVE)
-    said |= dict.fromkeys(options.insensitive, Role.INSENSITIVE)
+    named: dict[str, Role] = {name: role for name, role in decided.items() if role not in (None, Role.LABEL)}
+    named |= dict.fromkeys(options.identifying, Role.IDENTIFYING)
+    named |= dict.fromkeys(options.quasi, Role.QUASI_IDENTIFYING)
+    named |= dict.fromkeys(options.sensitive, Role.SENSITIVE)
+    named |= dict.fromkeys(options.insensitive, Role.INSENSITIVE)
     return tuple(
-        SuggestedRole(column=each.column, role=said[each.column], why=AS_GIVEN) if each.column in said else each
+        SuggestedRole(column=each.column, role=named[each.column], why=AS_GIVEN) if each.column in named else each
         for each in suggested
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.commands.fields import TableLike
+from aegis.commands.fields import NO_LEDGER, TableLike
 from aegis.data.engine import open_dataset
 from aegis.data.output import PRIVATE, draft_of
 from aegis.data.schema import Roles
@@ -56,7 +56,7 @@ def why_not_finished(
     data: TableLike, policy: Policy, *, reading: Mapping[str, Any], ledger: str | Path | None
 ) -> str | None:
     """Why boxes and clusters of a table cannot be released row by row; None where they can."""
-    if str(ledger) == "none":
+    if str(ledger) == NO_LEDGER:
         return "boxes and clusters are judged row by row with the ledger, and there is none"
     if not isinstance(data, str | Path) or "://" in str(data) or reading.get("engine"):
         return "boxes and clusters are judged row by row with the ledger of a file, and this table is none"
@@ -76,6 +76,7 @@ def release_finished(
     reading: Mapping[str, Any],
     ledger: str | Path | None = None,
     recipient: str | None = None,
+    despite_ledger: str | None = None,
     overwrite: bool = False,
 ) -> Released:
     """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not leave."""
@@ -101,6 +102,7 @@ def release_finished(
                 attacks=attacks,
                 ledger=ledger,
                 recipient=recipient,
+                despite_ledger=despite_ledger,
                 overwrite=overwrite,
                 **reading,
             )

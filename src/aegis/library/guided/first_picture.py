@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aegis.library.guided.comparing import Comparison, Settings
+from aegis.library.guided.comparing import Settings
+from aegis.library.guided.comparison import Comparison
 
 QUICK_KINDS = ("search", "boxes")
 QUICK_SECONDS, QUICK_ROWS = 2.0, 5_000
@@ -15,7 +16,7 @@ def quick_settings(settings: Settings) -> Settings | None:
     quick = tuple(kind for kind in QUICK_KINDS if kind in settings.wanted)
     if settings.kinds or len(quick) < len(QUICK_KINDS):
         return None
-    seconds = min(QUICK_SECONDS, settings.tries[0])
+    seconds = min(QUICK_SECONDS, settings.seconds or QUICK_SECONDS)
     return replace(settings, kinds=quick, generate=0, seconds=seconds, rows=QUICK_ROWS, ways=False)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from aegis.counts.findings import Written
 from aegis.data.schema import Roles
 from aegis.library.guided.changes import ColumnChange
-from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.leaving import Left
 from aegis.library.guided.looking import Look, SuggestedRole
 from aegis.progress import Progress

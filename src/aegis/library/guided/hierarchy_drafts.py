@@ -76,12 +76,12 @@ def _draft(
         if position == 0 or len(set(labels)) == 1:
             continue  # the values themselves, and the one group of all
         rows: dict[str, int] = {}
-        for label, held in zip(labels, rows_of_values, strict=False):
-            rows[label] = rows.get(label, 0) + held
+        for label, number in zip(labels, rows_of_values, strict=False):
+            rows[label] = rows.get(label, 0) + number
         shown = [
-            Group(place=place, label=label, rows=held)
-            for place, (label, held) in enumerate(rows.items())
-            if may_name(held)
+            Group(place=place, label=label, rows=number)
+            for place, (label, number) in enumerate(rows.items())
+            if may_name(number)
         ][:_MOST_SHOWN]
         preview = level_preview(level, table.merged({column: level.partition}), k=k)
         levels.append(

@@ -15,6 +15,7 @@ from aegis.library.release import Released, release
 from aegis.masking.configuration import Configuration
 from aegis.plural import count
 from aegis.releases.certificate import certificate_paths
+from aegis.result import Result, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,18 +46,37 @@ def exposing(attacks: Sequence[AttackFigures]) -> tuple[str, ...]:
 
 def exposure_words(attacks: Sequence[AttackFigures]) -> str:
     """Whether somebody is singled out; an attack that does not apply to the release was not run."""
-    if found := exposing(attacks):
-        return f"somebody is singled out by {', '.join(found)}"
+    if names := exposing(attacks):
+        return f"somebody is singled out by {', '.join(names)}"
     ran = sum(each.not_applicable is None for each in attacks)
     return f"nobody is singled out by {count(ran, 'attack')} on what is quasi-identifying"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Left(Result):
     """A release that left, with what attacks on it found."""
 
     released: Released
     attacks: tuple[AttackFigures, ...]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.released.headline}; {exposure_words(self.attacks)}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.released.warnings
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return self.released.table_rows()
+
+    def to_json(self) -> dict[str, Any]:
+        """What was released, as `aegis release` answers, with the attacks."""
+        return {**self.released.to_json(), "attacks": plain(self.attacks)}
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"released": Released.from_json(content), "attacks": content["attacks"]}
 
     @property
     def exposing(self) -> tuple[str, ...]:
@@ -95,68 +115,40 @@ def free_name(source: str, folder: Path) -> Path:
 
 def leave(
     data: TableLike,
+    made_by: Configuration | Finishing,
     *,
-    configuration: Configuration,
     roles: Roles,
     policy: Mapping[str, Any],
     out: Path,
     reading: Mapping[str, Any],
     ledger: str | Path | None = None,
     recipient: str | None = None,
+    despite_ledger: str | None = None,
     overwrite: bool = False,
 ) -> Left:
-    """Release the table by the configuration, attacked before it appears; raises, and writes nothing, if it fails."""
-    released = release(
-        data,
-        policy=policy,
-        config=configuration,
-        out=out,
-        roles=roles,
-        attacks=attacks_to_run(roles),
-        ledger=ledger,
-        recipient=recipient,
-        overwrite=overwrite,
-        **reading,
-    )
-    return _left(released)
+    """Release the table by masks, or as boxes or clusters that are judged row by row, attacked before it appears.
 
-
-def leave_finished(
-    data: TableLike,
-    *,
-    finishing: Finishing,
-    roles: Roles,
-    policy: Mapping[str, Any],
-    out: Path,
-    reading: Mapping[str, Any],
-    ledger: str | Path | None = None,
-    recipient: str | None = None,
-    overwrite: bool = False,
-) -> Left:
-    """Release the table as boxes or clusters, judged row by row; raises, and writes nothing, if it fails."""
-    if not isinstance(data, str | Path):
+    Raises, and writes nothing, if it fails.
+    """
+    options: dict[str, Any] = {
+        "roles": roles,
+        "policy": policy,
+        "out": out,
+        "attacks": attacks_to_run(roles),
+        "ledger": ledger,
+        "recipient": recipient,
+        "despite_ledger": despite_ledger,
+        "overwrite": overwrite,
+    }
+    if isinstance(made_by, Configuration):
+        released = release(data, config=made_by, **options, **reading)
+    elif isinstance(data, str | Path):
+        released = release_finished(data, finishing=made_by, reading=reading, **options)
+    else:
         raise DataError("boxes and clusters are judged row by row with the ledger of a file; write the table to one")
-    return _left(
-        release_finished(
-            data,
-            finishing=finishing,
-            roles=roles,
-            policy=policy,
-            out=out,
-            attacks=attacks_to_run(roles),
-            reading=reading,
-            ledger=ledger,
-            recipient=recipient,
-            overwrite=overwrite,
-        )
-    )
-
-
-def _left(released: Released) -> Left:
+    figures = AttackFigures.__dataclass_fields__
     stated = released.certificate.content.get("attacks", [])
     return Left(
         released=released,
-        attacks=tuple(
-            AttackFigures(**{name: each[name] for name in AttackFigures.__dataclass_fields__}) for each in stated
-        ),
+        attacks=tuple(AttackFigures(**{name: each[name] for name in figures}) for each in stated),
     )

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aegis.counts.associations import FirstRows, dependent, leaks
 from aegis.counts.collect_classes import count_classes
-from aegis.counts.findings import Findings, FirstRows, dependent, find, leaks
+from aegis.counts.findings import Findings, find
 from aegis.counts.profile import Profile, profile
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
@@ -58,26 +59,26 @@ class Look:
 
     def sentences(self) -> tuple[str, ...]:
         """What was noticed, a sentence each."""
-        found = self.findings
-        said = [
+        findings = self.findings
+        sentences = [
             f"{each.column}: {' and '.join(each.texts)} in {count(each.rows, 'row')} "
             f"{'mean' if len(each.texts) > 1 else 'means'} a missing value"
-            for each in found.marks
+            for each in findings.marks
         ]
-        said += [f"{each.column} {_ADVICE[each.what]}" for each in found.written]
-        said += [
+        sentences += [f"{each.column} {_ADVICE[each.what]}" for each in findings.written]
+        sentences += [
             f"{each.column}: {each.people:,} of them in {each.rows:,} rows, {each.rows_each:.1f} rows each: a class of "
             "five rows may be fewer people"
             + (f" (rows that share one agree in {' and '.join(each.agree_in)})" if each.agree_in else "")
-            for each in found.people
+            for each in findings.people
         ]
         empty = [column.name for column in self.profile.columns if not column.distinct]
         constant = [column.name for column in self.profile.columns if column.distinct == 1 and not column.missing]
         if empty:
-            said.append(f"no value in any row: {', '.join(empty)}")
+            sentences.append(f"no value in any row: {', '.join(empty)}")
         if constant:
-            said.append(f"the same value in every row: {', '.join(constant)}")
-        return tuple(said)
+            sentences.append(f"the same value in every row: {', '.join(constant)}")
+        return tuple(sentences)
 
     def to_json(self) -> dict[str, Any]:
         return {**self.profile.to_json(), "findings": plain(self.findings), "noticed": list(self.sentences())}
@@ -169,22 +170,22 @@ def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
         if not column.distinct:
             role, why = Role.IDENTIFYING, "no value in any row; this role leaves it out"
         suggested[column.name] = SuggestedRole(column=column.name, role=role, why=why)
-    given = {column.name for column in seen.profile.columns if column.role is not None}
+    with_role = {column.name for column in seen.profile.columns if column.role is not None}
     people = {each.column: each for each in seen.findings.people}
     for name, each in people.items():
-        if name in suggested and name not in given:
+        if name in suggested and name not in with_role:
             alike = f", alike in {' and '.join(each.agree_in)}" if each.agree_in else ""
             why = f"names somebody: {each.people:,} values in {each.rows:,} rows{alike}"
             suggested[name] = SuggestedRole(column=name, role=Role.IDENTIFYING, why=why)
-    open_columns = [name for name in suggested if name not in given]
-    for told in leaks(seen.rows, label, [name for name in open_columns if not _is(suggested, name, Role.IDENTIFYING)]):
-        why = f"tells {label} by itself ({100 * told.right:.1f} % right): a copy, or known only afterwards; left out"
-        suggested[told.column] = SuggestedRole(column=told.column, role=Role.IDENTIFYING, why=why)
+    open_columns = [name for name in suggested if name not in with_role]
+    for leak in leaks(seen.rows, label, [name for name in open_columns if not _is(suggested, name, Role.IDENTIFYING)]):
+        why = f"tells {label} by itself ({100 * leak.right:.1f} % right): a copy, or known only afterwards; left out"
+        suggested[leak.column] = SuggestedRole(column=leak.column, role=Role.IDENTIFYING, why=why)
     quasi = [name for name in suggested if _is(suggested, name, Role.QUASI_IDENTIFYING)]
     others = [name for name in open_columns if _is(suggested, name, Role.INSENSITIVE)]
-    for told in dependent(seen.rows, quasi, others):
-        why = f"tells {told.other} ({100 * told.right:.1f} % right), which is quasi-identifying"
-        suggested[told.column] = SuggestedRole(column=told.column, role=Role.QUASI_IDENTIFYING, why=why)
+    for dependence in dependent(seen.rows, quasi, others):
+        why = f"{dependence.sentence()}; {dependence.other} is quasi-identifying"
+        suggested[dependence.column] = SuggestedRole(column=dependence.column, role=Role.QUASI_IDENTIFYING, why=why)
     if not quasi:
         why = "nothing looks like what people know of each other, so to be safe whatever varies counts"
         for column in seen.profile.columns:

@@ -72,11 +72,11 @@ def k_in_words(k: int, quasi: tuple[str, ...], unit: str | None = None) -> str:
     >>> k_in_words(5, ("age", "zip"))
     'whoever knows the age and zip of somebody finds at least 5 rows that look the same, never fewer'
     """
-    known = quasi[0] if len(quasi) == 1 else f"{', '.join(quasi[:-1])} and {quasi[-1]}"
+    columns = quasi[0] if len(quasi) == 1 else f"{', '.join(quasi[:-1])} and {quasi[-1]}"
     what = "rows" if unit is None else "people"
     if k == 1:
-        return f"nothing: somebody's {known} may lead to a single one of the {what}"
-    return f"whoever knows the {known} of somebody finds at least {k} {what} that look the same, never fewer"
+        return f"nothing: somebody's {columns} may lead to a single one of the {what}"
+    return f"whoever knows the {columns} of somebody finds at least {k} {what} that look the same, never fewer"
 
 
 def policy_for(

@@ -10,7 +10,7 @@ from typing import Any
 from aegis.data.project import PROJECT_FILE, Project
 from aegis.data.shell import word
 from aegis.library.guided.changes import ColumnChange
-from aegis.library.guided.comparing import Compared, Comparison
+from aegis.library.guided.comparison import Compared, Comparison
 from aegis.library.guided.leaving import AttackFigures, Left, exposing, exposure_words
 from aegis.library.guided.looking import Look
 from aegis.result import Result
@@ -49,9 +49,9 @@ class Started(Result):
     def headline(self) -> str:
         if self.out is None:
             return f"{self.chosen} is chosen for {self.data}, and nothing was released yet"
-        found = exposure_words(self.attacks)
+        exposure = exposure_words(self.attacks)
         who = "" if self.policy.get("unit") is None else " people"
-        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,}{who} alike, {found}"
+        return f"{self.out.name}: {self.rows_released:,} rows, at least {self.smallest_class:,}{who} alike, {exposure}"
 
     @property
     def exposing(self) -> tuple[str, ...]:
@@ -59,19 +59,7 @@ class Started(Result):
         return exposing(self.attacks)
 
     def table_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "candidate": each.name,
-                "kind": each.kind,
-                "performance": each.performance,
-                "low": each.low,
-                "high": each.high,
-                "smallest_class": each.smallest_class,
-                "rows_suppressed": each.suppressed,
-                "on_front": each.on_front,
-            }
-            for each in self.candidates
-        ]
+        return [{**each.as_row(), "on_front": each.on_front} for each in self.candidates]
 
 
 def report_path(project: Project) -> Path:

@@ -27,10 +27,11 @@ from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
-from aegis.library.guided.comparing import Comparison, Settings, compare
+from aegis.library.guided.comparing import Settings, compare
+from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.finishing import Finishing
-from aegis.library.guided.leaving import Left, leave, leave_finished
+from aegis.library.guided.leaving import Left, leave
 from aegis.library.guided.looking import (
     AS_GIVEN,
     Look,
@@ -44,7 +45,9 @@ from aegis.library.guided.looking import (
 )
 from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.judging import read_policy
+from aegis.masking.configuration import Configuration
 from aegis.progress import Progress
+from aegis.result import as_html, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -70,6 +73,37 @@ class OpenTable:
             f"{len(self.roles.quasi_identifying)} quasi-identifying; {self.purpose or 'own policy'}"
         )
         return f"OpenTable({'; '.join((words, *self.of_policy))})"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self.table_rows())
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row per column: what it holds, and the role that it has and why."""
+        rows = []
+        for column in self.seen.profile.columns:
+            role = self.roles.get(column.name)
+            rows.append(
+                {
+                    "column": column.name,
+                    "kind": column.kind.value,
+                    "distinct": column.distinct,
+                    "missing": column.missing,
+                    "role": "" if role is None else role.value,
+                    "why": self.why.get(column.name, ""),
+                }
+            )
+        return rows
+
+    def to_json(self) -> dict[str, Any]:
+        """What is in the table and what was decided about it; no value of a record."""
+        return {
+            "table": self.seen.to_json(),
+            "roles": self.roles.to_mapping(),
+            "why": dict(self.why),
+            "purpose": self.purpose,
+            "policy": plain(self.policy),
+            "notes": list(self.notes),
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -114,8 +148,8 @@ class OpenTable:
         unit = _unit(self.seen, self.roles) if people else None
         distinct = _distinct(self.data, self.reading, self.seen, self.roles, unit)
         policy = policy_for(purpose, self.roles, distinct=distinct, k=k, unit=unit)
-        said = asked_for_less(purpose, self.seen, distinct, unit)
-        return replace(self, purpose=purpose, policy=policy, of_policy=said)
+        notes = asked_for_less(purpose, self.seen, distinct, unit)
+        return replace(self, purpose=purpose, policy=policy, of_policy=notes)
 
     def with_policy(self, policy: PolicyLike) -> OpenTable:
         """The table with a policy of one's own."""
@@ -169,49 +203,71 @@ class OpenTable:
         """
         compared = self.compare(ledger=ledger) if compared is None else compared
         chosen = candidate or compared.recommended
-        released_as: dict[str, Any] = {
-            "roles": self.roles,
-            "policy": self.policy,
-            "out": Path(out) if out is not None else _temporary() / "released.parquet",
-            "reading": self.reading,
-            "ledger": ledger,
-            "recipient": recipient,
-            "overwrite": overwrite,
-        }
+        made_by: Configuration | Finishing
         if chosen in compared.finished:
-            finishing = Finishing(kind=compared.named(chosen).kind, method=chosen, seed=compared.seed)
-            return leave_finished(self.data, finishing=finishing, **released_as)
-        return leave(self.data, configuration=compared.configuration(chosen), **released_as)
+            made_by = Finishing(kind=compared.named(chosen).kind, method=chosen, seed=compared.seed)
+        else:
+            made_by = compared.configuration(chosen)
+        return leave(
+            self.data,
+            made_by,
+            roles=self.roles,
+            policy=self.policy,
+            out=Path(out) if out is not None else _temporary() / "released.parquet",
+            reading=self.reading,
+            ledger=ledger,
+            recipient=recipient,
+            overwrite=overwrite,
+        )
 
     def _dataset(self) -> Dataset:
         return open_dataset(self.data, **self.reading)
 
 
 def open(
-    data: TableLike, *, label: str | None = None, missing: Sequence[str] | None = None, **reading: Any
+    data: TableLike,
+    *,
+    label: str | None = None,
+    missing: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal_comma: Sequence[str] = (),
+    day_first: Sequence[str] = (),
+    month_first: Sequence[str] = (),
+    table: str | None = None,
+    engine: str | None = None,
 ) -> OpenTable:
     """Open a table and decide about it as `aegis start -y` would: label, roles, and a policy for a partner.
 
-    ``missing`` lists texts that mean a missing value; those that look like it are taken unless it is given. ``reading``
-    are the other options of reading: delimiter, encoding, decimal_comma, day_first, month_first, table, engine. Numbers
-    with a decimal comma and dates with the day or the month first are read as such; a column that could be either is
-    left as text.
+    ``missing`` lists texts that mean a missing value; those that look like it are taken unless it is given. The others
+    say how the data is read, as with every command. Numbers with a decimal comma and dates with the day or the month
+    first are read as such; a column that could be either is left as text.
     """
-    given = {**reading, **({} if missing is None else {"missing": tuple(missing)})}
-    seen = look(open_dataset(data, **given))
+    reading: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "decimal_comma": tuple(decimal_comma),
+        "day_first": tuple(day_first),
+        "month_first": tuple(month_first),
+        "table": table,
+        "engine": engine,
+        "missing": tuple(missing or ()),
+    }
+    options = {name: value for name, value in reading.items() if value}
+    seen = look(open_dataset(data, **options))
     added: dict[str, tuple[str, ...]] = {}
     if missing is None and seen.marks:
         added["missing"] = seen.marks
     for written in seen.findings.written:
         if written.likely is not None and written.what != "day or month first":
-            columns = (*given.get(written.likely, ()), *added.get(written.likely, ()), written.column)
+            columns = (*options.get(written.likely, ()), *added.get(written.likely, ()), written.column)
             added[written.likely] = columns
     if added:
-        given = {**given, **added}
-        seen = look(open_dataset(data, **given))
+        options = {**options, **added}
+        seen = look(open_dataset(data, **options))
     if label is not None and label not in seen.columns:
         raise RoleError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
-    return _decided(data, given, seen, label or likely_label(seen), {}, USUAL)
+    return _decided(data, options, seen, label or likely_label(seen), {}, USUAL)
 
 
 def _decided(

@@ -15,13 +15,12 @@ from aegis.counts.collect import Limits
 from aegis.counts.findings import Written
 from aegis.data.schema import Role, Roles
 from aegis.library.guided.changes import ColumnChange
-from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.comparison import Compared, Comparison
 from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.leaving import Left
 from aegis.library.guided.looking import AS_SAID, NOTATION_WORDS, Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
-from aegis.library.guided.text_picture import bars, picture
 from aegis.operation import listed, names
 from aegis.plural import count
 from aegis.progress import Progress
@@ -32,6 +31,8 @@ _ROLE_WORDS = (
     "sensitive: must not be learned about a person · insensitive: neither"
 )
 _SHOWN, _TOGETHER = 12, 5
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_WIDTH, _HEIGHT = 56, 12
 
 
 class TerminalGuide(Guide):
@@ -102,11 +103,11 @@ class TerminalGuide(Guide):
         talk.print(terminal.table(f"label: {label}", ["column", "role", "why"], rows))
         if not self._ask:
             return tuple(suggested)
-        known = {each.column for each in suggested}
+        columns = {each.column for each in suggested}
         answer = {each.column: each for each in suggested}
         for role in (Role.IDENTIFYING, Role.QUASI_IDENTIFYING, Role.SENSITIVE):
             usual = [each.column for each in answer.values() if each.role is role]
-            chosen = self._columns(f"Columns that are {role.value}?", usual, known)
+            chosen = self._columns(f"Columns that are {role.value}?", usual, columns)
             for name in chosen:
                 if answer[name].role is not role:
                     answer[name] = SuggestedRole(column=name, role=role, why=AS_SAID)
@@ -238,21 +239,62 @@ class TerminalGuide(Guide):
                 return answer
             terminal.talk().print(f"one of {', '.join(allowed)}, please", soft_wrap=True)
 
-    def _column(self, question: str, suggestion: str, known: Sequence[str]) -> str:
+    def _column(self, question: str, suggestion: str, columns: Sequence[str]) -> str:
         while True:
             answer = self._text(question, suggestion)
-            if answer in known:
+            if answer in columns:
                 return answer
             terminal.talk().print("there is no such column")
 
-    def _columns(self, question: str, suggestion: list[str], known: set[str]) -> tuple[str, ...]:
+    def _columns(self, question: str, suggestion: list[str], there_are: set[str]) -> tuple[str, ...]:
         while True:
             usual = listed(suggestion)
             answer = self._text(question, usual or "none")
             if answer == usual:
                 return tuple(suggestion)
             columns = () if answer in ("", "none", "-") else names(answer)
-            unknown = [name for name in columns if name not in known]
+            unknown = [name for name in columns if name not in there_are]
             if not unknown:
                 return columns
             terminal.talk().print(f"there is no column {', '.join(unknown)}")
+
+
+def bars(heights: Sequence[float]) -> str:
+    """Heights between 0 and 1 as a row of bars.
+
+    >>> bars([0.0, 0.5, 1.0])
+    '▁▅█'
+    """
+    return "".join(_HEIGHTS[min(int(height * 7 + 0.5), 7)] for height in heights)
+
+
+def picture(comparison: Comparison) -> str:
+    """Usefulness upwards, risk to the right: ● recommended, ○ on the front, · beaten by another in both."""
+    drawn = [each for each in comparison.candidates if each.average_risk is not None]
+    race = comparison.ranking.race
+    assert race is not None
+    if not drawn:
+        return ""
+    risks = [each.average_risk or 0.0 for each in drawn]
+    values = [each.performance for each in drawn]
+    low, high = min(values), max(values)
+    grid = [[" "] * _WIDTH for _ in range(_HEIGHT)]
+    order = sorted(drawn, key=lambda each: (each.name == comparison.recommended, each.on_front))
+    for each in order:
+        x = round((_WIDTH - 1) * (each.average_risk or 0.0) / max(*risks, 1e-9, 0.0))
+        share = 0.5 if high == low else (each.performance - low) / (high - low)
+        y = round((_HEIGHT - 1) * ((1 - share) if comparison.ranking.higher_is_better else share))
+        grid[y][x] = _sign(each, comparison)
+    top, foot = (high, low) if comparison.ranking.higher_is_better else (low, high)
+    labels = [race.shown(top), *[""] * (_HEIGHT - 2), race.shown(foot)]
+    room = max(map(len, labels))
+    lines = [f"{label:>{room}} │{''.join(row).rstrip()}" for label, row in zip(labels, grid, strict=True)]
+    most = f"{100 * max(risks):.3g} %"
+    lines.append(f"{'':>{room}} └{'─' * _WIDTH}")
+    lines.append(f"{'':>{room}}  0 {'rows that a guess names rightly':^{_WIDTH - len(most) - 3}} {most}")
+    lines.append(f"{'':>{room}}  ● recommended  ○ on the front: none is better in both  · beaten in both")
+    return "\n".join(lines)
+
+
+def _sign(each: Compared, comparison: Comparison) -> str:
+    return "●" if each.name == comparison.recommended else "○" if each.on_front else "·"

@@ -148,16 +148,16 @@ class Site:
         session = self.session
         policy = session.project.policy or {}
         try:
-            found = session.hierarchy_drafts()
+            drafts = session.hierarchy_drafts()
         except AegisError as error:
-            found, session.problem = (), str(error)
+            drafts, session.problem = (), str(error)
         return render_page(
             "start_hierarchies.html",
             title=f"{session.project.data} · hierarchies · Aegis",
             version=__version__,
             source=session.project.data,
             problem=session.problem,
-            drafts=found,
+            drafts=drafts,
             k=policy.get("k", FEWEST),
             counted="rows" if policy.get("unit") is None else "people",
             fewest=FEWEST,
@@ -216,8 +216,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Host") != f"{LOOPBACK}:{self.site.port}":
             self._refuse(HTTPStatus.FORBIDDEN)
             return False
-        given = self.path.split("?", 1)[0].split("/")
-        if len(given) != 3 or not secrets.compare_digest(given[1].encode(), self.site.token.encode()):
+        parts = self.path.split("?", 1)[0].split("/")
+        if len(parts) != 3 or not secrets.compare_digest(parts[1].encode(), self.site.token.encode()):
             self._refuse(HTTPStatus.NOT_FOUND)
             return False
         return True

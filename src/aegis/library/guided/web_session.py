@@ -1,4 +1,7 @@
-"""Where somebody stands on the path who is asked by a page: what is known so far, and the work in the background."""
+"""Where somebody stands on the path who is asked by a page: what is known so far, and the work in the background.
+
+The page asks the same questions as the terminal, all of a step at once; a form's fields are the answers.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from typing import Any
 
 from aegis.commands.start import Start
 from aegis.counts.disclosure_rule import FEWEST
+from aegis.counts.findings import Written
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
+from aegis.data.notation import NOTATIONS
 from aegis.data.project import Project
+from aegis.data.schema import Role, Roles
 from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
 from aegis.library.guided.changes import ColumnChange, becomes
-from aegis.library.guided.comparing import Comparison
+from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import published_words, with_roles
-from aegis.library.guided.form_guide import FormGuide
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.hierarchy_drafts import (
     HierarchyDraft,
@@ -28,7 +33,7 @@ from aegis.library.guided.hierarchy_drafts import (
     keep,
 )
 from aegis.library.guided.leaving import free_name
-from aegis.library.guided.looking import Look, SuggestedRole, likely_label, look, suggest_roles
+from aegis.library.guided.looking import AS_SAID, Look, SuggestedRole, likely_label, look, suggest_roles
 from aegis.library.guided.purposes import PURPOSES, USUAL
 from aegis.library.guided.started import Started
 from aegis.library.start import (
@@ -43,6 +48,73 @@ from aegis.library.start import (
     with_policy,
 )
 from aegis.progress import Progress
+
+
+class FormGuide(Guide):
+    """Answers with the fields of a form; a field that is not there takes the suggestion."""
+
+    def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
+        self._fields = fields
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def _first(self, name: str) -> str | None:
+        values = self._fields.get(name)
+        return values[0] if values else None
+
+    def missing(self, seen: Look) -> tuple[str, ...]:
+        return seen.marks if self._first("missing") == "yes" else ()
+
+    def notation(self, written: Written) -> str | None:
+        answer = self._first(f"notation-{written.column}")
+        if answer not in (None, "", *NOTATIONS):
+            raise OptionError("a notation that does not exist was sent; choose one of the list")
+        return answer or None
+
+    def label(self, seen: Look, suggestion: str) -> str:
+        return self._first("label") or suggestion
+
+    def label_bins(self, seen: Look, label: str) -> int | None:
+        return None
+
+    def roles(self, label: str, suggested: Sequence[SuggestedRole]) -> tuple[SuggestedRole, ...]:
+        answer = []
+        for number, each in enumerate(suggested):
+            role_name = self._first(f"role-{number}")
+            if role_name is not None and role_name != each.role.value:
+                if role_name not in {role.value for role in Role if role is not Role.LABEL}:
+                    raise OptionError("a role that does not exist was sent; choose one of the list")
+                each = replace(each, role=Role(role_name), why=AS_SAID)
+            answer.append(each)
+        return tuple(answer)
+
+    def purpose(self, roles: Roles, suggestion: str) -> str:
+        return self._first("purpose") or suggestion
+
+    def person(self, columns: Sequence[str], suggestion: str) -> str | None:
+        answer = self._first("person")
+        if answer is None:
+            return suggestion
+        if answer and answer not in columns:
+            raise OptionError("a column that does not say whose rows they are was sent; choose one of the list")
+        return answer or None
+
+    def fewest(self, purpose: str, roles: Roles, suggestion: int, *, unit: str | None = None) -> int:
+        answer = (self._first("k") or "").strip()
+        if not answer:
+            return suggestion
+        if not answer.isascii() or not answer.isdigit() or int(answer) < 1:
+            raise OptionError("k is a whole number from 1 up")
+        return int(answer)
+
+    def choose(self, comparison: Comparison) -> str:
+        answer = self._first("candidate") or comparison.recommended
+        if answer not in comparison.able:
+            raise OptionError("a candidate that cannot leave was sent; choose one of the list")
+        return answer
+
 
 Fields = Mapping[str, Sequence[str]]
 
@@ -190,16 +262,16 @@ class Session:
         def work(_: Guide) -> None:
             project, changed = chosen_of(self.project, self.dataset, comparison, self.options, guide)
             self.project = project.write()
-            given = self.options.out
-            out = free_name(project.data, project.folder) if given is None else project.path_of(str(given))
+            out_option = self.options.out
+            out = free_name(project.data, project.folder) if out_option is None else project.path_of(str(out_option))
             try:
                 left = left_now(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
             except PolicyNotSatisfiedError as error:
                 self.comparison = next_best(comparison, project, error)
                 self.problem = f"{self.comparison.notes[-1]}; choose again, {self.comparison.recommended} is next"
                 return
-            said = self.stands_out
-            self.started = finished(project, self.seen, comparison, changed, left, self.options, stands_out=said)
+            stands_out = self.stands_out
+            self.started = finished(project, self.seen, comparison, changed, left, self.options, stands_out=stands_out)
 
         self._in_background("releasing and attacking", work)
 
@@ -241,10 +313,10 @@ class Session:
 
 def _edited(draft: HierarchyDraft, kept: set[int], fields: Fields) -> Hierarchy:
     names = {
-        (level.position, group.place): given[0]
+        (level.position, group.place): answer[0]
         for level in draft.levels
         for group in level.groups
-        if (given := fields.get(f"label-{level.position}-{group.place}"))
+        if (answer := fields.get(f"label-{level.position}-{group.place}"))
     }
     return edited(draft, kept=kept, names=names)
 

@@ -82,8 +82,8 @@ class Generalize(MappedMask):
         """With a row for every range, where the column was counted in ranges: the row of the first value in it."""
         if not domain.discretised or self.hierarchy is None:
             return self
-        held = {row[0] for row in self.hierarchy.rows}
-        ranges = [text for text in map(show, domain.values.tolist()) if text not in held]
+        leaves = {row[0] for row in self.hierarchy.rows}
+        ranges = [text for text in map(show, domain.values.tolist()) if text not in leaves]
         if not ranges:
             return self
         place: Callable[[str], Any] = float if domain.kind.is_number else str  # days and times sort as they are written

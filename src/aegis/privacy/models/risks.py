@@ -18,23 +18,33 @@ from aegis.privacy.verdict import Bound, percent
 _CHANCE = Range(above=True, high=1)
 
 
-@MODELS.register("prosecutor-risk")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProsecutorRisk(ClassModel):
-    """Nobody known to be in the table is found with a chance above the limit: 1 / size of every class."""
+class _ChanceInClass(ClassModel):
+    """Nobody is found with a chance above the limit; subclasses say by whom."""
 
     limit: float
 
-    name: ClassVar[str] = "prosecutor-risk"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "El Emam and Dankar 2008"
     asked: ClassVar[str] = "limit"
     rules: ClassVar[Mapping[str, Rule]] = {"limit": _CHANCE}
-    written: ClassVar[Written] = Written(word="risk", kind="prosecutor", bare="limit")
 
     @property
     def absorbing(self) -> bool:
         return True
+
+    @property
+    def monotone_in_people(self) -> bool:
+        return True
+
+
+@MODELS.register("prosecutor-risk")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProsecutorRisk(_ChanceInClass):
+    """Nobody known to be in the table is found with a chance above the limit: 1 / size of every class."""
+
+    name: ClassVar[str] = "prosecutor-risk"
+    written: ClassVar[Written] = Written(word="risk", kind="prosecutor", bare="limit")
 
     def promise(self, *, on: str, of: str) -> str:
         return (
@@ -42,41 +52,23 @@ class ProsecutorRisk(ClassModel):
             f"{percent(self.limit)}."
         )
 
-    @property
-    def monotone_in_people(self) -> bool:
-        return True
-
     def scores(self, table: ClassTable) -> Scores:
         return table.chances
 
 
 @MODELS.register("journalist-risk")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JournalistRisk(ClassModel):
+class JournalistRisk(_ChanceInClass):
     """Nobody of the population is found in the table with a chance above the limit: 1 / size in the population.
 
     Without a population the table is its own, and the risk that of the prosecutor: never less than the true one.
     """
 
-    limit: float
-
     name: ClassVar[str] = "journalist-risk"
-    bound: ClassVar[Bound] = Bound.AT_MOST
-    reference: ClassVar[str] = "El Emam and Dankar 2008"
-    asked: ClassVar[str] = "limit"
-    rules: ClassVar[Mapping[str, Rule]] = {"limit": _CHANCE}
     written: ClassVar[Written] = Written(word="risk", kind="journalist", bare="limit")
-
-    @property
-    def absorbing(self) -> bool:
-        return True
 
     def promise(self, *, on: str, of: str) -> str:
         return f"Whoever looks for anybody in the population finds a record with at most {percent(self.limit)}."
-
-    @property
-    def monotone_in_people(self) -> bool:
-        return True
 
     def scores(self, table: ClassTable) -> Scores:
         return table.chances if table.population is None else 1.0 / population_sizes(table)

@@ -83,10 +83,10 @@ def ordered_distance(content: Content) -> Scores:
             "use the distance 'equal' or 'hierarchical' for text"
         )
     sizes = _sizes(content).astype(np.float64)
-    known = len(content.domain.values)
-    occurring = np.flatnonzero(content.totals[:known])
-    present = content.values < known
-    missing_p = 1.0 - content.totals[:known].sum() / _records(content)
+    values = len(content.domain.values)
+    occurring = np.flatnonzero(content.totals[:values])
+    present = content.values < values
+    missing_p = 1.0 - content.totals[:values].sum() / _records(content)
     missing_q = content.per_class(np.where(present, 0.0, content.counts)) / sizes
     moved = np.abs(missing_q - missing_p)
     steps = len(occurring) - 1

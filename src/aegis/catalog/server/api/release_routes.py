@@ -14,7 +14,7 @@ from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
 from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write, WriteCall
 from aegis.catalog.server.uploads import Multipart, Part, attachment, body_of, chunks_of, uploading, whole
-from aegis.catalog.service import lineage, releases
+from aegis.catalog.service import arrivals, lineage, releases
 from aegis.catalog.service.certificates import certificate_text
 from aegis.errors import InputError
 
@@ -80,7 +80,7 @@ async def push(
 
 
 def _pushed(call: WriteCall, request: Request, product: str, request_id: str | None) -> Response:
-    releases.check_push(call.catalog, call.actor, product=product, request_id=request_id)
+    arrivals.check_push(call.catalog, call.actor, product=product, request_id=request_id)
     parts = Multipart(request.headers.get("content-type", ""), body_of(request))
     parts.expect("certificate")
     certificate = whole(parts.content(), limit_bytes=call.catalog.settings.certificate_bytes)
@@ -91,7 +91,7 @@ def _pushed(call: WriteCall, request: Request, product: str, request_id: str | N
     before = call.again(both)
     if before is not None:
         return before
-    with releases.incoming(
+    with arrivals.incoming(
         call.catalog,
         call.actor,
         product=product,
@@ -101,7 +101,7 @@ def _pushed(call: WriteCall, request: Request, product: str, request_id: str | N
         file_name=file.file_name or "",
         signature=signature,
     ) as checked:
-        return call.once(records.Release, lambda work: releases.receive(work, checked), body=both, status=201)
+        return call.once(records.Release, lambda work: arrivals.receive(work, checked), body=both, status=201)
 
 
 def _signature_and_file(parts: Multipart) -> tuple[bytes | None, Part]:

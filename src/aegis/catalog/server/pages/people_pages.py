@@ -124,7 +124,7 @@ def _person(context: PageContext, *, problem: AegisError | None, link: records.L
     require(context.actor, Permission.MANAGE_PEOPLE)
     with context.read() as work:
         user = people.user(work, user_id=context.parameters["user"])
-        held = tokens.list_tokens(work, user_id=user.id)
+        their_tokens = tokens.list_tokens(work, user_id=user.id)
         factor = second_factor.factor_state(work, user.id)
         choices = product_choices(work)
     return context.render(
@@ -133,7 +133,7 @@ def _person(context: PageContext, *, problem: AegisError | None, link: records.L
         user=user,
         factor=factor,
         local=context.catalog.settings.local_accounts,
-        tokens=[token for token in held.items if token.valid],
+        tokens=[token for token in their_tokens.items if token.valid],
         roles=ROLES,
         products=choices,
         link=link,

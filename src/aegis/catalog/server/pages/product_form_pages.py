@@ -17,9 +17,8 @@ from aegis.catalog.server.pages.product_head import can
 from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
 from aegis.catalog.server.uploads import Form, whole
 from aegis.catalog.service import products
-from aegis.catalog.service.inspected import MOST_BYTES, read_inspected
 from aegis.catalog.service.permissions import Permission, require
-from aegis.catalog.service.schema import parsed_policy
+from aegis.catalog.service.schema import MOST_FILE_BYTES, parsed_policy, read_inspected
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError, PolicyError, TooLargeError
@@ -93,7 +92,7 @@ def fill_in(context: PageContext) -> Response:
     require(context.actor, Permission.REGISTER_PRODUCT)
     try:
         upload = context.form.file("inspected", what="the file of the columns")
-        inspected = read_inspected(whole(upload.stream, limit_bytes=MOST_BYTES))
+        inspected = read_inspected(whole(upload.stream, limit_bytes=MOST_FILE_BYTES))
     except (InputError, TooLargeError) as error:
         return _page(context, Values().with_rows(6), product=None, problem=error)
     columns = tuple(

@@ -110,12 +110,12 @@ def show_product(context: PageContext) -> Response:
 
 def _roles(context: PageContext, product: records.Product) -> list[str]:
     """What this person is for the product."""
-    held = {
+    roles = {
         each.role.value
         for each in context.actor.roles
         if each.product_id in (None, product.id) and each.role is not UserRole.REGISTRAR
     }
-    return sorted(held)
+    return sorted(roles)
 
 
 @lru_cache(maxsize=1024)  # the most visited page draws the same ten pictures each time

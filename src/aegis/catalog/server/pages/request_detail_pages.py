@@ -17,7 +17,16 @@ from aegis.catalog.server.pages.configuration_pages import masks_in_words
 from aegis.catalog.server.pages.job_pages import ENDED, progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.uploads import whole
-from aegis.catalog.service import comments, configurations, jobs, judged_together, products, releases, requests
+from aegis.catalog.service import (
+    arrivals,
+    comments,
+    configurations,
+    jobs,
+    judged_together,
+    products,
+    releases,
+    requests,
+)
 from aegis.catalog.service.asked_columns import column_list
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.states import JobState, ReleaseState, RequestState
@@ -201,7 +210,7 @@ def reinstate(context: PageContext) -> Response:
 def fulfil(context: PageContext) -> Response:
     """Take in the released file and its certificate from the form."""
     try:
-        releases.check_push(context.catalog, context.actor, request_id=context.parameters["request"])
+        arrivals.check_push(context.catalog, context.actor, request_id=context.parameters["request"])
         certificate = context.form.file("certificate", what="the certificate")
         document = whole(certificate.stream, limit_bytes=context.catalog.settings.certificate_bytes)
         signature = None
@@ -210,7 +219,7 @@ def fulfil(context: PageContext) -> Response:
             signature = whole(signed.stream, limit_bytes=_SIGNATURE_BYTES)
         table = context.form.file("file", what="the released file")
         with (
-            releases.incoming(
+            arrivals.incoming(
                 context.catalog,
                 context.actor,
                 request_id=context.parameters["request"],
@@ -221,7 +230,7 @@ def fulfil(context: PageContext) -> Response:
             ) as checked,
             context.write() as work,
         ):
-            view = releases.receive(work, checked)
+            view = arrivals.receive(work, checked)
     except (InputError, ConflictError, GuaranteeError, NotPermittedError) as error:
         return _page(context, problem=error)
     notice = "The file is the one that its certificate names; now it is measured again."

@@ -73,9 +73,9 @@ def began_sign_in(context: PageContext, began: sessions.SignedIn | sessions.Half
     return response
 
 
-def signed_in(context: PageContext, session: sessions.SignedIn, *, to: str, notice: str = "") -> Response:
+def signed_in(context: PageContext, session: sessions.SignedIn, *, to: str) -> Response:
     """On to a page, with the cookie of a session that was just opened."""
-    response = context.redirect(to, notice)
+    response = context.redirect(to)
     set_session(context, response, session)
     return response
 

@@ -1,0 +1,87 @@
+"""How much of what models miss on boxes lies in the boxes, and how much in what a model can learn from their records.
+
+Boxes are cut as `boxes_tables.py` cuts them, on the same splits. Each test row is scored three ways: by what learners
+trained on the unmasked training rows say of it (``unmasked``), by the mean of what learners expect of the training
+records in its box (``told``: the best that any model of the release could come by, were labels not a matter of luck),
+and by the share of the label among those records (``counted``). Figures are AUC, means over splits.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+from threadpoolctl import threadpool_limits
+
+from _result import write
+from aegis.candidates.boxes.choosing import growth_for
+from aegis.candidates.boxes.growing import grow_from_tuples, tuples_to_grow
+from aegis.candidates.boxes.growth import Growth
+from aegis.learners.features import CodedColumn, Split, SplitColumn
+from aegis.learners.learner import LEARNERS, expect
+from aegis.learners.target import Target
+from aegis.privacy.policy import Policy
+from boxes_tables import SOURCES, TRAINING, Coded, Ints, read
+
+
+def unmasked(table: Coded, training: Ints, testing: Ints) -> float:
+    """What the best learner reaches on the rows as they are."""
+    columns = tuple(
+        SplitColumn(CodedColumn.of(domain), training=codes[training], testing=codes[testing])
+        for domain, codes in zip(table.domains, table.codes.T.astype(np.int32), strict=True)
+    )
+    split = Split(columns=columns, target=Target.of_classes(table.label[training], 2), test_rows=len(testing))
+    reached = [expect(LEARNERS[name], split, seed=0)[:, 1] for name in LEARNERS]
+    return max(float(roc_auc_score(table.label[testing], scores)) for scores in reached)
+
+
+def on_boxes(table: Coded, training: Ints, testing: Ints, k: int) -> dict[str, Any]:
+    """What the boxes of the training rows tell of the others."""
+    policy = Policy.from_mapping({"k": k})
+    counts = table.counts(training)
+    expected = tuples_to_grow(counts, Growth(), labels=["label"])
+    growth = growth_for(counts, policy, "label")
+    ready = expected if growth.expected_labels else tuples_to_grow(counts, growth, labels=["label"])
+    grown = grow_from_tuples(ready, policy, labels=["label"], growth=growth)
+    box, many = grown.boxes.box_of(table.domains, table.codes), len(grown.boxes.boxes)
+    records = np.bincount(box[training], minlength=many)
+    shares = {
+        "told": np.bincount(grown.box_of_tuple, weights=expected.labels[:, 1], minlength=many) / records,
+        "counted": np.bincount(box[training], weights=table.label[training], minlength=many) / records,
+    }
+    mean = float(table.label[training].mean())  # for a row that falls into no box
+    scores = {name: np.append(share, mean)[box[testing]] for name, share in shares.items()}
+    reached = {name: float(roc_auc_score(table.label[testing], score)) for name, score in scores.items()}
+    return {"boxes": many, **reached}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--k", type=int, nargs="+", default=[5, 10, 50, 100])
+    parser.add_argument("--tables", nargs="+", default=["adult_arx"], choices=list(SOURCES))
+    chosen = parser.parse_args()
+    summary = []
+    with threadpool_limits(1):
+        for name in chosen.tables:
+            table = read(SOURCES[name])
+            runs: dict[int, list[dict[str, Any]]] = {k: [] for k in chosen.k}
+            raw = []
+            for split in range(chosen.splits):
+                order = np.random.default_rng(split).permutation(len(table.label))
+                training, testing = np.split(order, [int(TRAINING * len(order))])
+                raw.append(unmasked(table, training, testing))
+                for k in chosen.k:
+                    runs[k].append(on_boxes(table, training, testing, k))
+            for k, own in runs.items():
+                means = {figure: round(float(np.mean([run[figure] for run in own])), 5) for figure in own[0]}
+                line = {"table": name, "k": k, "splits": len(own), "unmasked": round(float(np.mean(raw)), 5), **means}
+                print(line, flush=True)
+                summary.append(line)
+    write("boxes_limit", {"summary": summary})
+
+
+if __name__ == "__main__":
+    main()
