@@ -32,6 +32,7 @@ DEFAULTS: dict[str, Any] = {
     "key_id": None,
     "answer_issuer": None,
     "shift_seconds": 0,
+    "breaks": 0,  # connections that end before anything is said
 }
 
 
@@ -68,6 +69,10 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         given = dict(parse_qsl(parts.query))
         issuer, says = self.server.issuer, self.server.says
+        if says["breaks"]:
+            says["breaks"] -= 1
+            self.close_connection = True
+            return
         if parts.path == "/.well-known/openid-configuration":
             self._json(
                 {

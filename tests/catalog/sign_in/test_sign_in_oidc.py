@@ -285,6 +285,15 @@ def test_a_provider_that_cannot_be_reached_is_a_sentence(
     assert "oidc_issuer" in mistaken.notice
 
 
+def test_a_connection_that_breaks_once_is_made_again(new_stage: Any, provider: Provider, browse: NewBrowser) -> None:
+    browser = browse(new_stage(settings=Settings(**provider.settings())))
+    provider.say(breaks=2)
+    assert browser.get("/sign-in/oidc").headers["location"] == "/sign-in"
+    assert "cannot be reached" in browser.notice
+    provider.say(breaks=1)
+    assert browser.get("/sign-in/oidc").headers["location"].startswith(f"{provider.issuer}/authorize")
+
+
 def test_no_secret_reaches_a_log(
     at_work: Any, provider: Provider, browse: NewBrowser, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -268,20 +268,31 @@ class OpenIdProvider:
         return keys
 
     def _ask(self, method: str, address: str, **more: Any) -> tuple[int, dict[str, Any]]:
-        """One request with a deadline and a size; neither a redirect nor a proxy of the environment is followed."""
-        try:
-            with (
-                httpx.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False, verify=_verified()) as client,
-                client.stream(method, address, **more) as response,
-            ):
-                body = bytearray()
-                for chunk in response.iter_bytes():
-                    body += chunk
-                    if len(body) > _MOST_BYTES:
-                        raise EngineError(_UNREACHABLE)
-                content = json.loads(bytes(body)) if body else {}
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
-            raise EngineError(_UNREACHABLE) from None
+        """One request with a deadline and a size; neither a redirect nor a proxy of the environment is followed.
+
+        A GET whose connection breaks is sent once more: it changes nothing, and a code is never sent twice.
+        """
+        for attempts_left in (1, 0) if method == "GET" else (0,):
+            try:
+                return self._answer(method, address, **more)
+            except (httpx.NetworkError, httpx.RemoteProtocolError):
+                if not attempts_left:
+                    break
+            except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
+                break
+        raise EngineError(_UNREACHABLE)
+
+    def _answer(self, method: str, address: str, **more: Any) -> tuple[int, dict[str, Any]]:
+        with (
+            httpx.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False, verify=_verified()) as client,
+            client.stream(method, address, **more) as response,
+        ):
+            body = bytearray()
+            for chunk in response.iter_bytes():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise EngineError(_UNREACHABLE)
+        content = json.loads(bytes(body)) if body else {}
         return response.status_code, content if isinstance(content, dict) else {}
 
 
