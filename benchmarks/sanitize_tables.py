@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,10 @@ class Case:
     share: float
     caps: Caps | None = None
 
+    @property
+    def name(self) -> str:
+        return f"{self.table}/{self.column}"
+
 
 CASES = (
     Case("adult", "income", ("education", "occupation", "hours-per-week", "age"), ("sex", "race"), 0.6),
@@ -100,8 +105,9 @@ FILES = {
 }
 
 
-def read(path: Path) -> Table:
-    with path.open(encoding="utf-8") as stream:
+@cache
+def read(relative: str) -> Table:
+    with dataset(relative).open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     table: Table = {}
     for name in rows[0]:
@@ -338,37 +344,60 @@ def _noise(places: Floats, outputs: Floats, std: float) -> Floats:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1, help="processes; their number changes no result")
+    parser.add_argument("--columns", help="only some, as table/column with commas; nothing is written then")
     parser.add_argument("--kept", default=".bench/sanitize_tables.jsonl", help="what is done; a later run goes on")
     arguments = parser.parse_args()
-    tables = {name: read(dataset(path)) for name, path in FILES.items()}
+    chosen = tuple(case for case in CASES if not arguments.columns or case.name in arguments.columns.split(","))
     kept = Kept.of(Path(arguments.kept))
-    cases: list[dict[str, Any]] = []
-    for case in CASES:
-        table = tables[case.table]
-        order = np.random.default_rng(0).permutation(len(table[case.column]))
-        rows = order[: min(ROWS, len(order) * 2 // 3)]
-        distortion = kept.get([case.table, case.column, "distortion"], partial(asked, case, table, rows))
-        cases.append(
-            {
-                "table": case.table,
-                "column": case.column,
-                "authorized": list(case.authorized),
-                "adversary": list(case.adversary),
-                "distortion": distortion,
-                "law": kept.get([case.table, case.column, "law"], partial(rivals, case, table, rows)),
-                "leace": kept.get([case.table, case.column, "leace"], partial(leace, case, table, rows)),
-                "seeds": [],
-            }
-        )
+    parts = {"distortion": asked_of, "law": rivals_of, "leace": leace_of}
+    of_columns = kept.get_all(
+        {(case.table, case.column, part): partial(made, case) for part, made in parts.items() for case in chosen},
+        jobs=arguments.jobs,
+    )
+    tasks = {}
     for seed in range(arguments.seeds):
-        for case, record in zip(CASES, cases, strict=True):
-            table, distortion = tables[case.table], record["distortion"]
-            made = kept.get([case.table, case.column, seed], partial(one_seed, case, table, distortion, seed))
-            record["seeds"].append(made)
+        for case in chosen:
+            distortion = of_columns[case.table, case.column, "distortion"]
+            tasks[case.table, case.column, seed] = partial(one_seed, case, distortion, seed)
+    of_seeds = kept.get_all(tasks, jobs=arguments.jobs)
+    cases = [
+        {
+            "table": case.table,
+            "column": case.column,
+            "authorized": list(case.authorized),
+            "adversary": list(case.adversary),
+            **{part: of_columns[case.table, case.column, part] for part in parts},
+            "seeds": [of_seeds[case.table, case.column, seed] for seed in range(arguments.seeds)],
+        }
+        for case in chosen
+    ]
+    if len(chosen) < len(CASES):  # a look at some of them is no result
+        print(json.dumps(summary(cases), indent=1))
+        return
     write("sanitize_tables", {"rows": ROWS, "fresh_rows": FRESH, "summary": summary(cases), "cases": cases})
 
 
-def one_seed(case: Case, table: Table, distortion: float, seed: int) -> dict[str, Any]:
+def asked_of(case: Case) -> float:
+    return asked(case, *_table_and_rows(case))
+
+
+def rivals_of(case: Case) -> dict[str, Any]:
+    return rivals(case, *_table_and_rows(case))
+
+
+def leace_of(case: Case) -> dict[str, Any]:
+    return leace(case, *_table_and_rows(case))
+
+
+def _table_and_rows(case: Case) -> tuple[Table, NDArray[np.int64]]:
+    table = read(FILES[case.table])
+    order = np.random.default_rng(0).permutation(len(table[case.column]))
+    return table, order[: min(ROWS, len(order) * 2 // 3)]
+
+
+def one_seed(case: Case, distortion: float, seed: int) -> dict[str, Any]:
+    table = read(FILES[case.table])
     rng = np.random.default_rng([seed, 7])
     order = rng.permutation(len(table[case.column]))
     count = min(ROWS, len(order) * 2 // 3)
