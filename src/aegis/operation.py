@@ -23,6 +23,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import inspect
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper
 from pathlib import Path
@@ -141,7 +142,8 @@ class Options:
 class Operation(Generic[P, O, R]):
     """A function of an options object that can be called with the options themselves.
 
-    ``advise("clinic.csv", label="health")`` and ``advise.run(Advise("clinic.csv", label="health"))`` are the same.
+    ``advise("clinic.csv", label="health")`` and ``advise.run(Advise("clinic.csv", label="health"))`` are the same. The
+    example in its docstring is shown by editors and the reference, and run by the contract of results.
     """
 
     def __init__(self, options: Callable[P, O], function: Callable[[O], R]) -> None:
@@ -161,6 +163,12 @@ class Operation(Generic[P, O, R]):
                     f"{self.run.__name__}() got an unexpected keyword argument {name!r}{did_you_mean(name, parameters)}"
                 )
         return self.run(self.options(*args, **kwargs))
+
+    @property
+    def example(self) -> str:
+        """The lines under ``Example::`` in its docstring: the last one is the call, in a folder of ``aegis demo``."""
+        block = inspect.cleandoc(self.run.__doc__ or "").partition("Example::\n")[2]
+        return textwrap.dedent(block).strip()
 
     def __repr__(self) -> str:
         return f"<operation {self.run.__name__}{self.__signature__}>"

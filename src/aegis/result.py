@@ -21,52 +21,19 @@ def called(name: str) -> dict[str, str]:
     return {_NAME: name}
 
 
-class Result:
-    """The base of everything that an operation gives back; a subclass is a frozen dataclass.
-
-    `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `table_rows` which of its
-    parts make up a table, and in `headline` what it answers in one sentence; notebooks and data frames come from these.
-    Properties that are ``also_shown`` stand in the JSON beside its fields.
-    """
+class Tabular:
+    """What a notebook shows as a table below a sentence, and turns into a data frame."""
 
     __slots__ = ()
-    also_shown: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def exit_status(self) -> int:
-        """What the command ends with: 1 where a guarantee does not hold, 130 where it was interrupted."""
-        return 0
 
     @property
     def headline(self) -> str:
         """The answer in one sentence."""
         return type(self).__name__
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What must not be overlooked: the command says it on stderr, beside ``--json`` too."""
-        return ()
-
     def table_rows(self) -> list[dict[str, Any]]:
         """The answer as a table: one dictionary per row, all with the same keys."""
         return []
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that the command prints with ``--json``."""
-        return plain(self)
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """The result that `to_json` wrote; raises InputError, which shows none of it, if it is not one."""
-        try:
-            return rebuilt(cls, cls.fields_in(content))
-        except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
-            raise InputError(f"this is no JSON of a {cls.__name__} ({type(error).__name__})") from None
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The fields by name, where the JSON has them under other keys; values may be as JSON has them."""
-        return content
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -90,6 +57,45 @@ class Result:
 
     def _repr_html_(self) -> str:
         return as_html(self.headline, self.table_rows())
+
+
+class Result(Tabular):
+    """The base of what an operation gives back; a subclass is a frozen dataclass.
+
+    `to_json` and `from_json` are a pair: what one writes the other reads. A subclass says in `table_rows` which of its
+    parts make up a table, and in `headline` what it answers in one sentence. Properties that are ``also_shown`` stand
+    in the JSON beside its fields.
+    """
+
+    __slots__ = ()
+    also_shown: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def exit_status(self) -> int:
+        """What the command ends with: 1 where a guarantee does not hold, 130 where it was interrupted."""
+        return 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must not be overlooked: the command says it on stderr, beside ``--json`` too."""
+        return ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that the command prints with ``--json``."""
+        return plain(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """The result that `to_json` wrote; raises InputError, which shows none of it, if it is not one."""
+        try:
+            return rebuilt(cls, cls.fields_in(content))
+        except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
+            raise InputError(f"this is no JSON of a {cls.__name__} ({type(error).__name__})") from None
+
+    @classmethod
+    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields by name, where the JSON has them under other keys; values may be as JSON has them."""
+        return content
 
 
 def as_html(headline: str, rows: Sequence[Mapping[str, Any]]) -> str:

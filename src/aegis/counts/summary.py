@@ -35,6 +35,8 @@ from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.masking.transition import Transition, transition
+from aegis.plural import count
+from aegis.result import Tabular
 
 IDENTITY = Identity()
 
@@ -140,8 +142,8 @@ class ConfigurationScores:
             raise SummaryError("the scores of configurations do not have one finite resample each; write them again")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Summary:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Summary(Tabular):
     """Counts of a table under its configurations; ``rejected`` names those that a policy kept out, with the reason.
 
     ``parts`` names the summaries that were added to this one, if it is a sum. ``scores`` and ``race`` are what the
@@ -169,6 +171,26 @@ class Summary:
     def names(self) -> tuple[str, ...]:
         """The attributes, in order."""
         return tuple(self.attributes)
+
+    @property
+    def headline(self) -> str:
+        return (
+            f"{self.name}: {count(int(self.rows), 'row')} in {count(len(self.attributes), 'attribute')}, "
+            f"under {count(len(self.configurations), 'configuration')}"
+        )
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row for each configuration, with the attributes that it masks."""
+        unmasked = mask_id(IDENTITY)
+        return [
+            {
+                "configuration": configuration.name,
+                "id": configuration.id,
+                # An opaque summary does not say which masks change nothing.
+                "masks": None if self.opaque else [a for a, ident in configuration.masks.items() if ident != unmasked],
+            }
+            for configuration in self.configurations
+        ]
 
     @property
     def changes(self) -> dict[tuple[str, Mask], Transition]:

@@ -59,6 +59,10 @@ def advise(options: Advise) -> Ranking:
     Candidates are ranked by what three small models, trained on part of a sample of the rows, reach on the rest; with
     ``fast``, a ``measure`` or ``paper`` from counts alone. With a ``policy`` only candidates that satisfy it are
     ranked.
+
+    Example::
+
+        aegis.advise("clinic.csv", configs="configurations", policy="policy.yaml")
     """
     _check(options)
     started = time.perf_counter()

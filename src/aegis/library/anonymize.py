@@ -136,6 +136,12 @@ def anonymize(options: Anonymize) -> Anonymization:
     Columns that are identifying by their role are replaced by ``*``, and so are those that look identifying unless they
     have another role; all others are published as they are, and the answer names them. What is written is read back and
     counted again: if a class has fewer than ``k`` records, or the policy does not hold, nothing is left behind.
+
+    Example::
+
+        aegis.anonymize(
+            "clinic.csv", quasi=["age", "gender"], sensitive=["diagnosis"], k=5, method="mdav", out="clustered.csv"
+        )
     """
     target = None if options.out is None else Path(options.out)
     if target is not None:

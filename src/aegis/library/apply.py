@@ -79,6 +79,10 @@ def apply(options: Apply) -> Applied:
     without a mask are suppressed. Nothing is checked: `check` does that.
 
     Where ``config`` is a file of boxes, rows fall into them; one with a category that they do not know gets stars.
+
+    Example::
+
+        aegis.apply("clinic.csv", config="configurations/generations.yaml", out="masked.csv")
     """
     target = Path(options.out)
     check_format(target)

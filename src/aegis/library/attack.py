@@ -65,6 +65,13 @@ def attack(options: AttackOptions) -> Attacked:
 
     The attacker holds the releases and their certificates, so he knows how they were masked. Each attack states what
     else he knows. The original tells how many of his claims are right.
+
+    Example::
+
+        released = aegis.release(
+            "clinic.csv", config="configurations/strict.yaml", policy="policy.yaml", out="released.csv"
+        )
+        aegis.attack([released.out], original="clinic.csv", policy="policy.yaml", attacks=["prosecutor", "averaging"])
     """
     if not options.releases:
         raise OptionError("name a release to attack")

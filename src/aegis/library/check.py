@@ -84,6 +84,10 @@ def check(options: Check) -> Checked:
     """Judge the table by the policy, after masking it by the configuration if one is given.
 
     Failing records are suppressed up to the policy's limit unless ``suppress`` is off.
+
+    Example::
+
+        aegis.check("clinic.csv", config="configurations/strict.yaml", policy="policy.yaml")
     """
     policy = read_policy(options.policy, person=options.person)
     refuse_sanitized(options.data, policy)

@@ -176,7 +176,12 @@ def _table_text(rows: int) -> str:
 
 @operation(Demo)
 def demo(options: Demo) -> Ranking:
-    """Write the clinic, rank its configurations and write the report beside it."""
+    """Write the clinic, rank its configurations and write the report beside it.
+
+    Example::
+
+        aegis.demo(out="demo")
+    """
     folder = Path(options.out)
     table = write_clinic(folder)
     forget_rows(open_dataset(table))  # nobody is in it: whoever writes the example again begins anew

@@ -101,6 +101,20 @@ def compare(options: Compare) -> AnonymizerComparison:
     one that none uses is refused. ``cache`` names a folder of what is done already: a second call with the same data
     and parameters trains nothing. More ``jobs`` than one are processes of their own: a script calls it below
     ``if __name__ == "__main__"``.
+
+    Example::
+
+        aegis.compare(
+            "clinic.csv",
+            quasi=["age", "gender"],
+            sensitive=["diagnosis"],
+            k=5,
+            label="smoker",
+            methods=["mdav"],
+            models=["decision-tree"],
+            splits=2,
+            jobs=1,
+        )
     """
     target = None if options.report is None else Path(options.report)
     if target is not None:

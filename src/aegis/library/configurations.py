@@ -67,7 +67,12 @@ class Generated(Result, Sequence[Configuration]):
 
 @operation(Generate)
 def generate(options: Generate) -> Generated:
-    """Different configurations that fit the table; the label is never touched. They are written to ``out`` if given."""
+    """Different configurations that fit the table; the label is never touched. They are written to ``out`` if given.
+
+    Example::
+
+        aegis.generate("clinic.csv", count=3, out="generated.yaml")
+    """
     check_apart([options.out], [options.data])
     if options.out is not None:
         check_ending(Path(options.out))
@@ -111,7 +116,12 @@ class Difference(Result):
 
 @operation(Diff)
 def diff(options: Diff) -> Difference:
-    """What the second configuration does differently: ``+`` masked there only, ``-`` here only, ``~`` in both."""
+    """What the second configuration does differently: ``+`` masked there only, ``-`` here only, ``~`` in both.
+
+    Example::
+
+        aegis.diff("configurations/light.yaml", "configurations/strict.yaml")
+    """
     first = one_configuration(options.first, hierarchies=options.hierarchies)
     second = one_configuration(options.second, hierarchies=options.hierarchies)
     return Difference(first=first.id, second=second.id, lines=tuple(first.diff(second)))

@@ -38,6 +38,10 @@ def curve_gaussian(options: CurveGaussian) -> Curve:
     ``training`` is a name in `TRAININGS`; "paper", which the package aegis-papers brings, repeats the paper's
     experiment to the letter. ``checkpoint`` is a file that our training continues from and leaves its state in after
     every epoch.
+
+    Example::
+
+        aegis.curve_gaussian(preset="paper", points=1, trials=0, attackers=["neighbours"])
     """
     _check(options)
     if options.checkpoint is not None:
@@ -57,6 +61,10 @@ def curve_binary(options: CurveBinary) -> Curve:
     ``training`` "ours" climbs the exact losses of the law; "network" learns from 10,000 rows by Algorithm 1, every
     symbol tried and weighted; "paper", which the package aegis-papers brings, repeats the paper's experiment. What is
     not given of the law is the paper's.
+
+    Example::
+
+        aegis.curve_binary(points=1, trials=0, attackers=["neighbours"])
     """
     _check(options)
     parameters = {"p": options.p, "qy": options.qy, "qz": tuple(options.qz) or None}

@@ -54,6 +54,10 @@ def evaluate(options: Evaluate) -> Evaluation:
     ``tables`` are released tables of the same records in the same order to be judged as well. What is drawn at random
     is drawn ``draws`` times, from ``seed``, ``seed`` + 1, … on; splits stay the same. Results are kept in the file
     ``cache`` as they come, so that an interrupted run goes on where it stopped.
+
+    Example::
+
+        aegis.evaluate("clinic.csv", label="health", generate=3, models=["naive-bayes"], splits=1)
     """
     if options.report is not None:
         check_free(Path(options.report), overwrite=options.overwrite)

@@ -17,6 +17,11 @@ def exposure(options: Expose) -> Exposure:
     """Lay everything that a summary publishes of each attribute over each other, and count the cells below ``k``.
 
     Opaque masks cannot be laid over each other: each is then looked at alone, and ``caveat`` says what that misses.
+
+    Example::
+
+        aegis.summarize("clinic.csv", configs="configurations", out="summary", race=False)
+        aegis.exposure("summary", k=30)
     """
     summary = options.summary if isinstance(options.summary, Summary) else read_summary(Path(options.summary))
     return exposure_of(summary, k=options.k)

@@ -69,6 +69,10 @@ def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
     Numbers go to buckets whose widths double, dates to months, quarters and years, texts with an order to stretches of
     it, codes of equal length lose their last characters, other texts keep their commonest values. Each column is
     counted alone: what several of them single out together, `search` finds.
+
+    Example::
+
+        aegis.hierarchies("clinic.csv", columns=["age"])
     """
     dataset = open_table(options.data, options)
     paths = options.hierarchies

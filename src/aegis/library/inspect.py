@@ -10,5 +10,10 @@ from aegis.operation import operation
 
 @operation(Inspect)
 def inspect(options: Inspect) -> Profile:
-    """Count rows, distinct and missing values of every column in one pass, and suggest a role for each."""
+    """Count rows, distinct and missing values of every column in one pass, and suggest a role for each.
+
+    Example::
+
+        aegis.inspect("clinic.csv")
+    """
     return profile(open_table(options.data, options))

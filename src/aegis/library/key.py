@@ -30,13 +30,24 @@ class KeyFacts(Result):
 
 @operation(NewKey)
 def key_new(options: NewKey) -> KeyFacts:
-    """Make a private key, readable by its owner only, and write its public part beside it."""
+    """Make a private key, readable by its owner only, and write its public part beside it.
+
+    Example::
+
+        aegis.key_new("clinic.key")
+    """
     public = make_key(Path(options.key))
     return KeyFacts(path=str(options.key), public=public.text, fingerprint=public.fingerprint)
 
 
 @operation(ShowKey)
 def key_show(options: ShowKey) -> KeyFacts:
-    """The public part of a key."""
+    """The public part of a key.
+
+    Example::
+
+        aegis.key_new("clinic.key")
+        aegis.key_show("clinic.key.pub")
+    """
     public = read_public(Path(options.key))
     return KeyFacts(path=str(options.key), public=public.text, fingerprint=public.fingerprint)

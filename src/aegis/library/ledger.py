@@ -67,7 +67,13 @@ def _counts(release: Mapping[str, Any]) -> str:
 
 @operation(LedgerShow)
 def ledger_show(options: LedgerShow) -> LedgerShown:
-    """What is on record of a table; raises if anybody changed the record."""
+    """What is on record of a table; raises if anybody changed the record.
+
+    Example::
+
+        aegis.release("clinic.csv", config="configurations/strict.yaml", policy="policy.yaml", out="released.csv")
+        aegis.ledger_show("clinic.csv")
+    """
     path = _existing(Path(options.data), options.table)
     return _shown(read_ledger(path), delta=options.delta)
 
@@ -78,6 +84,10 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
 
     What each row looked like in it is computed from the configuration and the table as it is now, so add a release
     before the table changes. Masks that draw at random cannot be drawn again.
+
+    Example::
+
+        aegis.ledger_add("clinic.csv", config="configurations/strict.yaml", policy="policy.yaml", recipient="Berlin")
     """
     path = path_of(options.data, options)
     if path is None:
@@ -111,7 +121,13 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
 
 @operation(LedgerForget)
 def ledger_forget(options: LedgerForget) -> LedgerShown:
-    """Say on the record that a release no longer counts."""
+    """Say on the record that a release no longer counts.
+
+    Example::
+
+        aegis.release("clinic.csv", config="configurations/strict.yaml", policy="policy.yaml", out="released.csv")
+        aegis.ledger_forget("clinic.csv", 2, reason="never sent")
+    """
     path = _existing(Path(options.data), options.table)
     ledger = read_ledger(path)
     if not options.reason.strip():
@@ -129,7 +145,13 @@ def ledger_forget(options: LedgerForget) -> LedgerShown:
 
 @operation(LedgerLimit)
 def ledger_limit(options: LedgerLimit) -> LedgerShown:
-    """Set the budget that all differentially private releases of a table keep together."""
+    """Set the budget that all differentially private releases of a table keep together.
+
+    Example::
+
+        aegis.release("clinic.csv", config="configurations/strict.yaml", policy="policy.yaml", out="released.csv")
+        aegis.ledger_limit("clinic.csv", rho=0.5)
+    """
     if options.epsilon is None and options.rho is None:
         raise OptionError("a budget is an --epsilon or a --rho; give one of them")
     limit = Budget(epsilon=options.epsilon, delta=options.delta, rho=options.rho)

@@ -47,7 +47,14 @@ def append_part(options: Summarize) -> Summary:
 
 @operation(Merge)
 def merge(options: Merge) -> Summary:
-    """Add summaries of different rows, made under the same configurations; write the sum to ``out`` if it is given."""
+    """Add summaries of different rows, made under the same configurations; write the sum to ``out`` if it is given.
+
+    Example::
+
+        rows = pandas.read_csv("clinic.csv", dtype={"zip": str}).drop(columns="patient")
+        asked = {"label": "health", "configs": "configurations/light.yaml", "race": False}
+        aegis.merge([aegis.summarize(rows[:600], **asked), aegis.summarize(rows[600:], **asked)])
+    """
     folders = [Path(part).resolve() for part in options.summaries if not isinstance(part, Summary)]
     if len(set(folders)) < len(folders):
         raise SummaryError("a summary is named twice, and its rows would count twice; name each once")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +22,29 @@ from aegis.library.filling import FilledColumn, filled_columns
 from aegis.library.opening import open_table
 from aegis.library.sanitize import column_values
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.releases.write import check_format, write_table
+from aegis.result import Result, called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reconstructed:
+class Reconstructed(Result):
     """Where the estimates are, and the error that was measured for each column when the release was made.
 
     ``filled`` are the party's own columns in which missing values were given a category or the median.
     """
 
     rows: int
-    promised: dict[str, float]
+    promised: dict[str, float] = field(metadata=called("error_on_rows_kept_apart"))
     out: Path
     filled: tuple[FilledColumn, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis reconstruct --json`` prints."""
-        return {
-            "rows": self.rows,
-            "error_on_rows_kept_apart": self.promised,
-            "out": str(self.out),
-            "filled": [asdict(column) for column in self.filled],
-        }
+    @property
+    def headline(self) -> str:
+        return f"{self.out}: estimates of {', '.join(self.promised)} in {count(self.rows, 'row')}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        return [{"column": column, "error_on_rows_kept_apart": loss} for column, loss in self.promised.items()]
 
 
 @operation(Reconstruct)
@@ -55,6 +55,22 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     fitted on: squared for a number, the share of wrong guesses for a category, or the loss that the release was made
     for. Where that is the logarithmic loss, a column ``private=value`` beside the estimate says how likely each value
     is: the promise, in bits, is about these.
+
+    Example::
+
+        aegis.sanitize(
+            "clinic.csv",
+            private="age",
+            authorized="visits",
+            adversary="gender",
+            distortion=400.0,
+            family="noise",
+            attackers=["neighbours"],
+            out="sanitized.csv",
+            reconstructor="party.npz",
+            ledger="none",
+        )
+        aegis.reconstruct("sanitized.csv", with_="clinic.csv", model="party.npz", out="estimates.csv")
     """
     out = Path(options.out)
     check_format(out)

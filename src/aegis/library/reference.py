@@ -81,7 +81,12 @@ class MaskList(Result):
 
 @operation(Masks)
 def list_masks(options: Masks) -> MaskList:
-    """The masks that are installed, with their parameters and an example of each."""
+    """The masks that are installed, with their parameters and an example of each.
+
+    Example::
+
+        aegis.list_masks()
+    """
     listed = tuple(
         ListedMask(
             name=row.name,
@@ -147,7 +152,12 @@ class MeasureList(Result):
 
 @operation(Measures)
 def list_measures(options: Measures) -> MeasureList:
-    """The measures that are installed, with what is declared of each."""
+    """The measures that are installed, with what is declared of each.
+
+    Example::
+
+        aegis.list_measures()
+    """
     return MeasureList(measures=tuple(_listed(measure.facts()) for _, measure in MEASURES.items()))
 
 

@@ -122,6 +122,10 @@ def release(options: Release) -> Released:
     ``drop_suppressed``. Identifying columns without a mask of their own are suppressed. If the policy is not satisfied
     nothing is written. Attacks that the policy limits are run on what was written, and the certificate says what came
     of them.
+
+    Example::
+
+        aegis.release("clinic.csv", config="configurations/strict.yaml", policy="policy.yaml", out="released.csv")
     """
     paths = output_paths(options)
     key = None if options.sign is None else read_private(Path(options.sign))

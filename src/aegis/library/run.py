@@ -75,7 +75,13 @@ class Rerun(Result):
 
 @operation(Run)
 def run(options: Run) -> Rerun:
-    """Release a table again as its project decided; raises, and releases nothing, where that no longer holds."""
+    """Release a table again as its project decided; raises, and releases nothing, where that no longer holds.
+
+    Example::
+
+        started = aegis.start("clinic.csv", yes=True, purpose="internal", candidates=["masks"], generate=2)
+        aegis.run("clinic.csv", project=started.project, out="again.csv")
+    """
     path = Path(options.project)
     if not path.is_file():
         raise ProjectError(f"there is no project file {path}; aegis start makes one, or name it with --project")

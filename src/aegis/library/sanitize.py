@@ -170,6 +170,20 @@ def sanitize(options: Sanitize) -> Sanitized:
     the seed can undo it.
 
     Without ``private`` the saved ``model`` is applied to the rows: nothing is fitted and nothing audited.
+
+    Example::
+
+        aegis.sanitize(
+            "clinic.csv",
+            private="age",
+            authorized="visits",
+            adversary="gender",
+            distortion=400.0,
+            family="noise",
+            attackers=["neighbours"],
+            out="sanitized.csv",
+            ledger="none",
+        )
     """
     saved = None if options.private else load_model(Path(str(options.model)))
     paths = files_of(options, groups=len(_groups(options) if saved is None else saved.authorized))

@@ -171,6 +171,10 @@ def search(options: Search) -> Found | FoundBoxes:
     The rows are counted once; the search works on the distinct tuples. ``out`` receives the configuration, with label
     and roles. Without ``seconds`` it goes on until there is a proof. With ``space="boxes"`` the best local recoding is
     found instead, and ``out`` receives its boxes.
+
+    Example::
+
+        aegis.search("clinic.csv", policy="policy.yaml", space="levels", seconds=5, train=1)
     """
     if options.out is not None:
         check_free(Path(options.out), overwrite=options.overwrite)

@@ -60,6 +60,10 @@ def start(options: Start) -> Started:
 
     With ``yes`` every suggestion is taken; otherwise the terminal asks. What is decided stands in the project file at
     once, so the path can be left anywhere and taken up again.
+
+    Example::
+
+        aegis.start("clinic.csv", yes=True, purpose="internal", candidates=["masks"], generate=2)
     """
     if options.web:
         from aegis.library.guided.web import serve  # an extra

@@ -42,6 +42,10 @@ def summarize(options: Summarize) -> Summary:
 
     What is written goes on the record of a table that has a ledger, and ``epsilon`` is spent from the budget that all
     differentially private releases of the table share.
+
+    Example::
+
+        aegis.summarize("clinic.csv", configs="configurations", out="summary")
     """
     if options.append is not None:
         return append_part(options)

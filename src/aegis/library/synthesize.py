@@ -167,6 +167,10 @@ def synthesize(options: Synthesize) -> Synthesized:
     budget covers all of it, the search for values and ranges that no ``domain`` declares included. Without ``out``
     nothing is written and nothing is noted in a ledger; the rows are in ``table``, and whoever passes them on spends
     the budget.
+
+    Example::
+
+        aegis.synthesize("clinic.csv", epsilon=5.0, label="health", out="made.csv")
     """
     promise = _promise(options)
     paths = _paths(options)

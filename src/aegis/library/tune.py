@@ -84,6 +84,10 @@ def tune(options: Tune) -> Tuning:
 
     An interruption is answered with what was done until then, ``tuning.interrupted`` set. More ``jobs`` than one are
     processes of their own: a script calls it below ``if __name__ == "__main__"``.
+
+    Example::
+
+        aegis.tune("clinic.csv", quasi=["age", "gender"], sensitive=["diagnosis"], k_values=[5], rounds=3, search=False)
     """
     target = None if options.report is None else Path(options.report)
     if target is not None:

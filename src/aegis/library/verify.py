@@ -85,6 +85,13 @@ def verify(options: Verify) -> Verification:
     With an ``engine``, the URL of one, ``release`` is the name of a table inside it. A file is read twice: once to
     hash it, once to count its rows. With a ``model``, the file of boxes that a certificate names, the release is
     compared with what those boxes publish.
+
+    Example::
+
+        released = aegis.release(
+            "clinic.csv", config="configurations/strict.yaml", policy="policy.yaml", out="released.csv"
+        )
+        aegis.verify(released.out, released.certificate_path)
     """
     if options.model is not None and not Path(options.model).is_file():
         raise DataError(f"there is no file {options.model}; check the path")
