@@ -38,6 +38,7 @@ from sklearn.tree import DecisionTreeRegressor
 from _kept import Kept
 from _leace import erased
 from _result import dataset, write
+from _sanitize_summary import summary
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audited_column import Fitted
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
@@ -50,7 +51,6 @@ from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.law import Law, estimated_law
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
-from aegis.candidates.sanitizers.split import CERTAIN_CAP
 from aegis.candidates.sanitizers.together import release_matrix, true_values
 from aegis.errors import AegisError
 
@@ -160,10 +160,8 @@ def attackers(of_category: bool) -> dict[str, Any]:
     }
 
 
-def on_fresh(
-    case: Case, table: Table, found: Fitted, fresh: NDArray[np.int64], attack: bool, rng: Any
-) -> dict[str, Any]:
-    """The reconstructor's error on fresh rows and, where asked for, what attackers reach."""
+def on_fresh(case: Case, table: Table, found: Fitted, fresh: NDArray[np.int64], rng: Any) -> dict[str, Any]:
+    """The reconstructor's error on fresh rows, and what attackers reach there."""
     known, other = sides(case, table, fresh)
     mechanism = found.mechanism
     private = table[case.column][fresh]
@@ -176,9 +174,6 @@ def on_fresh(
 
     view = View(release=release, side=found.authorized[0].encoder.matrix(known, rows=len(fresh)))
     errors = lost(found.authorized[0].belief.guess(mechanism, view), slice(None))
-    result: dict[str, Any] = {"reconstructor_on_fresh_rows": float(errors.mean())}
-    if not attack:
-        return result
     half = len(fresh) // 2
     after = slice(half, None)
     party = found.adversaries[0]
@@ -197,7 +192,8 @@ def on_fresh(
     best = min(reached, key=lambda name: reached[name][0])
     claimed = found.audit.adversaries[0]
     width = (claimed.interval[1] - claimed.interval[0]) / 2
-    return result | {
+    return {
+        "reconstructor_on_fresh_rows": float(errors.mean()),
         "claimed_adversary_error": claimed.loss,
         "best_attacker": best,
         "best_attacker_error": reached[best][0],
@@ -347,6 +343,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes; their number changes no result")
     parser.add_argument("--columns", help="only some, as table/column with commas; nothing is written then")
     parser.add_argument("--kept", default=".bench/sanitize_tables.jsonl", help="what is done; a later run goes on")
+    parser.add_argument("--name", default="sanitize_tables", help="the result's name")
     arguments = parser.parse_args()
     chosen = tuple(case for case in CASES if not arguments.columns or case.name in arguments.columns.split(","))
     kept = Kept.of(Path(arguments.kept))
@@ -375,7 +372,7 @@ def main() -> None:
     if len(chosen) < len(CASES):  # a look at some of them is no result
         print(json.dumps(summary(cases), indent=1))
         return
-    write("sanitize_tables", {"rows": ROWS, "fresh_rows": FRESH, "summary": summary(cases), "cases": cases})
+    write(arguments.name, {"rows": ROWS, "fresh_rows": FRESH, "summary": summary(cases), "cases": cases})
 
 
 def asked_of(case: Case) -> float:
@@ -426,71 +423,8 @@ def one_seed(case: Case, distortion: float, seed: int) -> dict[str, Any]:
         "determined_before": max(p.before.certain for p in found.protection),
         "proved_adversary_error": None if proof is None else proof.adversaries[0].proved_loss,
         "program_gap": None if proof is None else proof.gap,
-        **on_fresh(case, table, found, fresh, seed == 0, np.random.default_rng([seed, 9])),
+        **on_fresh(case, table, found, fresh, np.random.default_rng([seed, 9])),
     }
-
-
-def summary(cases: list[dict[str, Any]]) -> dict[str, Any]:
-    """The figures that are claimed: counts over columns and seeds."""
-    made = [(case, seed) for case in cases for seed in case["seeds"] if "refused" not in seed]
-    judged = [seed for _, seed in made if "claimed_adversary_error" in seed]
-    laws = [case["law"] for case in cases if case["law"]["program"] is not None]
-    ratios = {
-        name: [
-            law["program"] / law["rivals"][name]["adversary_error_within_caps"]
-            for law in laws
-            if law["rivals"][name]["adversary_error_within_caps"] is not None
-        ]
-        for name in (laws[0]["rivals"] if laws else ())
-    }
-    bounds = [law["share_of_bound"] for law in laws if law["share_of_bound"] is not None]
-    return {
-        "columns": len(cases),
-        "seeds": len(cases[0]["seeds"]),
-        "releases": len(made),
-        "refused": sum("refused" in seed for case in cases for seed in case["seeds"]),
-        "within_distortion_on_fresh_rows": float(
-            np.mean([seed["reconstructor_on_fresh_rows"] <= case["distortion"] for case, seed in made])
-        ),
-        "within_distortion_and_noise_of_fresh_rows": float(
-            np.mean([seed["reconstructor_on_fresh_rows"] <= 1.05 * case["distortion"] for case, seed in made])
-        ),
-        "claims_beyond_the_best_attacker": sum(seed["claim_exceeds_by_more_than_its_interval"] for seed in judged),
-        "claims_judged": len(judged),
-        "most_determined_beyond_before": max(seed["determined"] - seed["determined_before"] for _, seed in made),
-        "cap_on_determined": CERTAIN_CAP,
-        "least_share_of_bound": min(bounds, default=None),
-        "ratio_to_rivals_within_the_caps": {
-            name: {"columns": len(values), "least": min(values), "mean": float(np.mean(values))}
-            for name, values in ratios.items()
-            if values
-        },
-        "ratio_to_the_best_rival_of_each_column": _best_ratio(laws),
-        "ratio_to_leace_at_equal_distortion": _leace_ratio(cases),
-        "columns_where_no_weight_keeps_caps_and_distortion": {
-            name: len(laws) - len(values) for name, values in ratios.items()
-        },
-    }
-
-
-def _leace_ratio(cases: list[dict[str, Any]]) -> dict[str, float | int]:
-    ratios = [
-        case["law"]["program"] / case["leace"]["adversary_error"]
-        for case in cases
-        if case["law"]["program"] is not None
-    ]
-    return {"columns": len(ratios), "least": min(ratios), "mean": float(np.mean(ratios))} if ratios else {"columns": 0}
-
-
-def _best_ratio(laws: list[dict[str, Any]]) -> dict[str, float | int]:
-    """The program beside whichever plain mechanism leaves the adversary most, column by column."""
-    ratios = []
-    for law in laws:
-        reached = [rival["adversary_error_within_caps"] for rival in law["rivals"].values()]
-        best = max((error for error in reached if error is not None), default=None)
-        if best is not None:
-            ratios.append(law["program"] / best)
-    return {"columns": len(ratios), "least": min(ratios), "mean": float(np.mean(ratios))} if ratios else {"columns": 0}
 
 
 if __name__ == "__main__":
