@@ -264,7 +264,8 @@ def show(done: Sanitized, options: Sanitize) -> None:
             soft_wrap=True,
         )
         terminal.out().print(
-            f"records determined for an adversary that knows the mechanism: {100 * audited.determined:.1f} %",
+            f"records determined for an adversary that knows the mechanism: {100 * audited.determined:.1f} % "
+            f"({100 * audited.determined_before:.1f} % without the release)",
             soft_wrap=True,
         )
         if audited.proof is not None:

@@ -143,9 +143,8 @@ def test_what_cannot_be_says_how_far_it_is() -> None:
     problem = posed(some_law(3, 2), 0.3, Caps(posterior=0.8))
     with pytest.raises(SanitizerError, match=r"no release keeps posterior at most 0\.8") as refused:
         solve(problem)
-    distortion, posterior = (
-        float(found) for found in re.findall(r" of ([0-9.]+)(?:;|$)", str(refused.value).split("would do")[1])
-    )
+    ways = str(refused.value).split("would do")[1]
+    distortion, posterior = (float(found) for found in re.findall(r" of (?:about )?([0-9.]+)(?:;|$)", ways))
     law = problem.law
 
     def at(distortion: float, posterior: float) -> bool:

@@ -129,7 +129,7 @@ def test_a_number_under_caps_is_released_by_its_bin(table: Table, tmp_path: Path
 
 
 def test_caps_that_nothing_satisfies_say_how_far(table: Table) -> None:
-    with pytest.raises(SanitizerError, match=r"a distortion of [0-9.]+ would do"):
+    with pytest.raises(SanitizerError, match=r"a distortion of about [0-9.]+ would do"):
         fitted(table, "ill", 0.05, caps=Caps(local_dp=0.5))
 
 

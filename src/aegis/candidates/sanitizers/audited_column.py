@@ -98,6 +98,11 @@ class AuditedColumn:
         return max(protection.after.certain for protection in self.protection)
 
     @property
+    def determined_before(self) -> float:
+        """The share of records whose value the same adversary is sure of without the release."""
+        return max(self.protection, key=lambda protection: protection.after.certain).before.certain
+
+    @property
     def unprotected(self) -> tuple[str, ...]:
         """From which adversaries the release protects nothing, or next to nothing, in a sentence each."""
         if self.method.startswith("silence"):

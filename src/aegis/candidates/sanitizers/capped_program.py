@@ -74,7 +74,7 @@ def solve(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum:
     """
     optimum = solve_or_none(problem, seed=seed)
     if optimum is None:
-        raise SanitizerError(_how_far(problem, seed))
+        raise SanitizerError(how_far(problem, nearest_distortions(problem, seed=seed), seed=seed))
     return optimum
 
 
@@ -247,11 +247,11 @@ def nearest_distortions(problem: CappedProblem, *, seed: int = 0) -> tuple[float
     return tuple(1.001 * (limit + over) for limit, over in zip(problem.distortions, missed, strict=True))
 
 
-def _how_far(problem: CappedProblem, seed: int) -> str:
-    """The nearest feasible distortion, and the nearest feasible value of each cap at the distortion asked for."""
+def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) -> str:
+    """The nearest distortions that would do, and the nearest feasible value of each cap at those asked for."""
     within = ", ".join(f"{value:.4g}" for value in problem.distortions)
     vain: list[str] = []
-    ways = [f"a distortion of {', '.join(f'{value:.4g}' for value in nearest_distortions(problem, seed=seed))}"]
+    ways = [f"a distortion of about {', '.join(f'{value:.4g}' for value in nearest)}"]
     for name, words in (
         ("posterior", "a posterior of"),
         ("leakage", "a leakage of"),

@@ -171,17 +171,21 @@ def certainty(
     )
 
 
-def share_above(belief: Belief, mechanism: CategoryMechanism | BinMechanism, view: View, cap: float) -> float:
-    """The share of records that a release lifts above a cap: of a value, or bin, some posterior lies above it now."""
-    above = np.empty(len(view.side), dtype=bool)
+def share_above(
+    belief: Belief, mechanism: CategoryMechanism | BinMechanism, view: View, cap: float
+) -> tuple[float, float]:
+    """The share of records that a release lifts above a cap, and the highest posterior of a value, or bin, of these."""
+    above, highest = np.empty(len(view.side), dtype=bool), 0.0
     values = (
         np.arange(belief.values.size) if isinstance(mechanism, CategoryMechanism) else mechanism.bins(belief.values)
     )
     told = np.eye(mechanism.release.shape[0])[values]
     for rows, after in belief.posterior(mechanism, view):
         before = belief.prior(view.side[rows])
-        above[rows] = ((after @ told).max(axis=1) > cap + 1e-6) & ((before @ told).max(axis=1) <= cap)
-    return float(above.mean())
+        most = (after @ told).max(axis=1)
+        above[rows] = (most > cap + 1e-6) & ((before @ told).max(axis=1) <= cap)
+        highest = max(highest, float(most[above[rows]].max(initial=0.0)))
+    return float(above.mean()), highest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

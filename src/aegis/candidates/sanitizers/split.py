@@ -167,13 +167,28 @@ class Split:
 
     def needs_release(self, losses: Floats, *, group: int = 0) -> bool:
         """Whether a group errs too much without a release, what it lost on some rows being ``losses``."""
-        return float(losses.mean()) + _MARGIN * standard_error(losses) > self.distortions[group]
+        return self.needed(losses, group=group) > self.distortions[group]
+
+    def needed(self, losses: Floats, *, group: int = 0) -> float:
+        """The distortion that a group needs for a release with which it lost so much on some rows."""
+        return max(float(losses.mean()) + _MARGIN * standard_error(losses), self.distortions[group])
 
     def reconstruction(
-        self, belief: Belief, mechanism: Mechanism, release: Floats, truth: Floats, *, group: int = 0
+        self,
+        belief: Belief,
+        mechanism: Mechanism,
+        release: Floats,
+        truth: Floats,
+        *,
+        group: int = 0,
+        tuned_too: bool = False,
     ) -> Reconstruction:
-        """The error of a group's reconstructor on the measured rows; beyond the distortion nothing is accepted."""
-        losses = self.losses(belief, mechanism, release, truth, self.measured, group=group)
+        """The error of a group's reconstructor on the measured rows; beyond the distortion nothing is accepted.
+
+        ``tuned_too`` counts the tuning rows in.
+        """
+        rows = slice(self.tuned.start if tuned_too else self.measured.start, None)
+        losses = self.losses(belief, mechanism, release, truth, rows, group=group)
         mean, error = float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(losses.size))
         reconstruction = Reconstruction(loss=mean, interval=(max(0.0, mean - Z_95 * error), mean + Z_95 * error))
         accept(reconstruction, self.distortions[group], self.column)

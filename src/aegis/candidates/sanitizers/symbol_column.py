@@ -75,10 +75,16 @@ def group_losses(
 
 
 def reconstructions_of(
-    column: SymbolColumn, split: Split, beliefs: Sequence[Belief], mechanism: SymbolMechanism, release: Floats
+    column: SymbolColumn,
+    split: Split,
+    beliefs: Sequence[Belief],
+    mechanism: SymbolMechanism,
+    release: Floats,
+    *,
+    tuned_too: bool = False,
 ) -> tuple[Reconstruction, ...]:
     """What the reconstructor of each authorised group reaches on the measured rows, each within its distortion."""
     return tuple(
-        split.reconstruction(beliefs[group], mechanism, release, column.truth, group=group)
+        split.reconstruction(beliefs[group], mechanism, release, column.truth, group=group, tuned_too=tuned_too)
         for group in range(split.groups)
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.audited_column import Reconstruction
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
-from aegis.candidates.sanitizers.capped_program import CappedOptimum, nearest_distortions, solve, solve_or_none
+from aegis.candidates.sanitizers.capped_program import CappedOptimum, how_far, nearest_distortions, solve_or_none
 from aegis.candidates.sanitizers.cones import cone_of
 from aegis.candidates.sanitizers.costs import LogCost, SquaredCost
 from aegis.candidates.sanitizers.posterior import Belief, Certainty
@@ -23,8 +23,10 @@ from aegis.candidates.sanitizers.symbol_column import (
     reconstructions_of,
 )
 from aegis.candidates.sanitizers.trained_release import best_trained
+from aegis.errors import SanitizerError, VerificationError
 
 Floats = NDArray[np.float64]
+_AIMS = 7  # tries to spend a distortion
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +60,23 @@ def tuned(problem: CappedProblem, column: SymbolColumn, split: Split, beliefs: S
         nearest = tuple(min(near, left) for near, left in zip(nearest_distortions(target), silent, strict=True))
         aimed = _spent(problem, column, split, beliefs, nearest)
         if aimed is None or aimed.short:
-            solve(target)  # raises, and says how far it is
-    assert aimed is not None
+            raise SanitizerError(how_far(target, nearest if aimed is None else tuple(map(max, nearest, aimed.needed))))
     return _accepted(aimed, column, split, beliefs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Aimed:
-    """The release for the aims that spend the distortions; ``short`` where even the smallest aims err too much."""
+    """The release for the aims that spend the distortions; ``short`` where even the smallest aims err too much.
+
+    ``needed`` is what each group would have to be allowed for it, by the tuning rows.
+    """
 
     problem: CappedProblem
     optimum: CappedOptimum
     mechanism: SymbolMechanism
     release: Floats
     short: bool
+    needed: tuple[float, ...]
 
 
 def _spent(
@@ -80,33 +85,60 @@ def _spent(
     """The release whose reconstructors spend the distortions on the tuning rows; None where the caps allow no aims."""
     most = problem.silent_distortions
     aimed: _Aimed | None = None
+    solved, lowest = aims, tuple(0.0 for _ in aims)  # aims that the caps allow, and some that they do not
     # cells are a summary of what an authorised group knows, so the first try often finds distortion to spare
-    for _ in range(5):
+    for _ in range(_AIMS):
         tried = replace(problem, distortions=aims)
         optimum = solve_or_none(tried)
         if optimum is None:
-            break  # the aims before were the smallest that the caps allow
+            if aimed is None or not aimed.short:
+                break
+            lowest, aims = aims, _between(aims, solved)  # it went too far: the smallest that the caps allow lie between
+            continue
         mechanism, release = drawn(column, split, optimum.release)
         losses = group_losses(column, split, beliefs, mechanism, release)
         short = any(split.needs_release(lost, group=group) for group, lost in enumerate(losses))
-        if aimed is None or aimed.short or not short:
-            aimed = _Aimed(tried, optimum, mechanism, release, short)
-        changed = tuple(
+        needed = tuple(split.needed(lost, group=group) for group, lost in enumerate(losses))
+        if aimed is None or not short or (aimed.short and sum(needed) < sum(aimed.needed)):
+            aimed = _Aimed(tried, optimum, mechanism, release, short, needed)
+        solved = aims
+        aims = tuple(
             aim if (wanted := split.spent(lost, aim, group=group)) is None else min(wanted, limit)
-            for group, (lost, aim, limit) in enumerate(zip(losses, aims, most, strict=True))
+            for group, (lost, aim, limit) in enumerate(zip(losses, solved, most, strict=True))
         )
-        if changed == aims:
+        if any(aim < low for aim, low in zip(aims, lowest, strict=True)):
+            aims = _between(lowest, solved)
+        if aims == solved:
             break
-        aims = changed
     return aimed
 
 
+def _between(low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple((a + b) / 2 for a, b in zip(low, high, strict=True))
+
+
 def _accepted(aimed: _Aimed, column: SymbolColumn, split: Split, beliefs: Sequence[Belief]) -> TunedRelease:
-    """The release with its reconstructors' errors on the measured rows, which must be within the distortions."""
+    """The release with its reconstructors' errors on the measured rows, which must be within the distortions.
+
+    Where the tuning rows say that it errs too much, the measured rows may not outvote them by chance: the errors on
+    both together must be within the distortions as well.
+    """
+    try:
+        reconstructions = reconstructions_of(column, split, beliefs, aimed.mechanism, aimed.release)
+        if aimed.short:
+            reconstructions_of(column, split, beliefs, aimed.mechanism, aimed.release, tuned_too=True)
+    except VerificationError as refusal:
+        if not aimed.short:
+            raise
+        needed = ", ".join(f"{value:.4g}" for value in aimed.needed)
+        raise VerificationError(
+            f"{refusal}. Nothing under {aimed.problem.caps.describe()} tells it more; a distortion of about {needed} "
+            "would do"
+        ) from None
     return TunedRelease(
         aimed.mechanism,
         aimed.release,
-        reconstructions_of(column, split, beliefs, aimed.mechanism, aimed.release),
+        reconstructions,
         split.known_channel(aimed.mechanism, aimed.release, column.truth, beliefs),
         aimed.optimum,
         "program under caps" if column.category else f"program under caps, {column.size} bins",

@@ -55,8 +55,8 @@ class Written:
 
     ``both_files_loss`` is the error of whoever holds the public file *and* every authorised one; ``proxies`` are
     columns that the public file does not hold and that tell the private one by themselves. ``above_cap`` is the share
-    of records that the release lifts above the cap on posteriors for an adversary that uses its columns in full detail;
-    what is proved is the cap for what a cell summarises. None without such a cap.
+    of records that the release lifts above the cap on posteriors for an adversary that makes a model of its columns,
+    and ``highest`` how high; what is proved is the cap for shares counted in cells. None without such a cap.
     """
 
     column: str
@@ -65,15 +65,18 @@ class Written:
     both_files_loss: float
     proxies: tuple[Proxy, ...] = ()
     above_cap: float | None = None
+    highest: float | None = None
 
     @property
     def beyond_cap(self) -> str:
-        """That the cap on posteriors does not hold in full detail, in a sentence; nothing where it does."""
+        """That the cap on posteriors does not hold for a model's beliefs, in a sentence; nothing where it does."""
         if not self.above_cap:
             return ""
+        share = f"{100 * self.above_cap:.1f} %" if self.above_cap >= 0.001 else "fewer than 0.1 %"
+        highest = "" if self.highest is None else f", up to {self.highest:.3g}"
         return (
-            f"for {100 * self.above_cap:.1f} % of the records an adversary that uses its columns in full detail comes "
-            "to believe a value with more than the cap on posteriors; the cap is proved for a summary of them"
+            f"for {share} of the records an adversary that makes a model of its columns comes to believe a value with "
+            f"more than the cap on posteriors{highest}; the cap is about shares counted in cells of what it knows"
         )
 
 
@@ -296,7 +299,8 @@ def check_written(
                 column=column,
                 equal=equal,
                 determined=max(sure),
-                above_cap=max(above, default=None),
+                above_cap=max((share for share, _ in above), default=None),
+                highest=max((highest for share, highest in above if share > 0), default=None),
                 # who holds the files has the reconstructors too
                 both_files_loss=min(both, *(group.reconstruction.loss for group in released_column.groups)),
                 proxies=proxies(
