@@ -664,7 +664,7 @@ def test_errors_on_a_category_may_be_counted_in_bits(aegis: Aegis, people: Path,
     assert column["loss"] == "log"
     assert column["reconstruction"]["loss"] <= 0.6 < column["max_distortion"] <= 1.01
     for adversary, proved in zip(column["audit"]["adversaries"], column["proof"]["adversaries"], strict=True):
-        assert set(adversary["by_attacker"]) == {"exact", "neighbours", "table"}
+        assert set(adversary["by_attacker"]) == {"exact", "side alone", "neighbours", "table"}
         assert adversary["loss"] > 0.4
         assert 0.15 < proved["proved_loss"] < proved["loss"], "of 533 rows"
     assert column["proof"]["loss_under_law"] > 0.995 * column["proof"]["most_any_release_leaves"], (

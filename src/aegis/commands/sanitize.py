@@ -25,6 +25,7 @@ from aegis.errors import OptionError
 from aegis.operation import names
 
 if TYPE_CHECKING:
+    from aegis.candidates.sanitizers.audited_column import AuditedColumn
     from aegis.candidates.sanitizers.proof import Proof
     from aegis.library.sanitize import Sanitized
 
@@ -243,7 +244,7 @@ def show(done: Sanitized, options: Sanitize) -> None:
     for filled in done.filled:
         terminal.aside(filled.sentence())
     for audited in done.audits:
-        audit, exposure = audited.audit, audited.audit.exposure
+        audit = audited.audit
         rows = [
             [party, f"{group.max_distortion:.4g}", f"{group.reconstruction.loss:.4g}", "its reconstructor"]
             for party, group in zip(group_names(len(audited.groups)), audited.groups, strict=True)
@@ -255,14 +256,7 @@ def show(done: Sanitized, options: Sanitize) -> None:
         columns: list[str | tuple[str, str]] = ["error of", ("without", "right"), ("with", "right"), "best attacker"]
         unit = ", errors in bits" if audited.loss == "log" else ""
         terminal.out().print(terminal.table(f"{audited.column} ({audited.method}{unit})", columns, rows))
-        noise = exposure.reference_pinned_share
-        terminal.out().print(
-            f"records an adversary names correctly: {100 * exposure.pinned_share:.1f} %"
-            if noise is None
-            else f"records an adversary places within {exposure.epsilon:.3g}: {100 * exposure.pinned_share:.1f} %; "
-            f"noise of the same error: {100 * noise:.1f} %",
-            soft_wrap=True,
-        )
+        terminal.out().print(exposed_words(audited), soft_wrap=True)
         terminal.out().print(
             f"records determined for an adversary that knows the mechanism: {100 * audited.determined:.1f} % "
             f"({100 * audited.determined_before:.1f} % without the release)",
@@ -307,6 +301,17 @@ def show(done: Sanitized, options: Sanitize) -> None:
 def group_names(number: int) -> tuple[str, ...]:
     """What the authorised groups are called: numbered where there are several."""
     return ("authorised",) if number == 1 else tuple(f"authorised {place}" for place in range(1, number + 1))
+
+
+def exposed_words(audited: AuditedColumn) -> str:
+    """Which share of the records an adversary names, or places nearly, in a sentence."""
+    exposure = audited.audit.exposure
+    share = f"{100 * exposure.pinned_share:.1f} %"
+    if audited.loss != "squared":
+        return f"records an adversary names correctly: {share}"
+    noise = exposure.reference_pinned_share  # none where a number is released by its bin
+    beside = "" if noise is None else f"; noise of the same error: {100 * noise:.1f} %"
+    return f"records an adversary places within {exposure.epsilon:.3g}: {share}{beside}"
 
 
 def proved_words(proof: Proof) -> str:

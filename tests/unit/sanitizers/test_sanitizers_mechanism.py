@@ -29,6 +29,7 @@ from aegis.candidates.sanitizers.number_fitting import FLOOR_SHARE, narrowest
 from aegis.candidates.sanitizers.proof import law_free_figures
 from aegis.candidates.sanitizers.split import CERTAIN_CAP, VALUE_CAP
 from aegis.candidates.sanitizers.starts import start_weights
+from aegis.commands.sanitize import exposed_words
 from aegis.errors import SanitizerError
 
 QUICK = tuple(name for name in available() if name != "network")
@@ -116,6 +117,7 @@ def test_a_number_under_caps_is_released_by_its_bin(table: Table, tmp_path: Path
     mechanism = result.mechanism
     assert isinstance(mechanism, BinMechanism)
     assert result.reconstruction.loss <= 70.0
+    assert exposed_words(result).startswith("records an adversary places within "), "a number is not named"
     assert law_free_figures(mechanism.release)[1] == pytest.approx(result.proof.local_dp)  # type: ignore[union-attr]
     assert result.audit.worst > result.reconstruction.loss
     assert result.proof is not None

@@ -262,3 +262,18 @@ def test_every_try_that_measured_rows_may_choose_has_its_share_of_the_doubt(
     assert first is not None
     assert third is not None
     assert third.least_loss < third.loss_under_law
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_adversary_is_said_to_err_more_than_without_the_release(seed: int) -> None:
+    """Its columns tell nothing and the release next to nothing: whichever rows are drawn, both are measured on them."""
+    rng = np.random.default_rng(seed)
+    known = rng.standard_normal(900)
+    table = {
+        "income": known,
+        "job": rng.choice(["x", "y", "z"], 900),
+        "ill": np.where(known + 0.5 * rng.standard_normal(900) > 0, "yes", "no"),
+    }
+    found = fitted(table, 0.16, caps=Caps(local_dp=1.5))
+    for party, without in zip(found.audit.adversaries, found.saturation_losses, strict=True):
+        assert party.loss <= without == party.by_attacker["side alone"]

@@ -26,16 +26,22 @@ Floats = NDArray[np.float64]
 Z_95 = 1.959964
 MINIMUM_ROWS = 300
 TREE_ROWS = 25_000  # beyond this the trees gain little and the audit slows down
+UNAIDED = "side alone"
+"""The attacker that does not look at the release: no adversary need err more than without it."""
 SLOW_ROWS = 200_000  # rows on which attackers other than the exact one are measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Rows for one party: what it sees and, where the law is known, the exact attack and (if computable) its loss."""
+    """Rows for one party: what it sees and, where the law is known, the exact attack and (if computable) its loss.
+
+    ``unaided`` is the attack that does not look at the release, where one is to be compared.
+    """
 
     view: View
     exact: Callable[[View], Floats] | None = None
     exact_loss: float | None = None
+    unaided: Callable[[View], Floats] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +229,7 @@ def _fitted_stating(
     """Attackers that state how likely each value is."""
     view = party.view.rows(slice(0, len(x)))
     features, codes = view.features(), x.astype(np.int64)
-    made: dict[str, Callable[[View], Floats]] = {} if party.exact is None else {"exact": party.exact}
+    made = _given(party)
     for name in names:
         most = TREE_ROWS if name == "trees" else None
         made[name] = _on_features(attackers.stating(name, features[:most], codes[:most], size=values, seed=seed))
@@ -236,9 +242,7 @@ def _fitted(
 ) -> dict[str, Callable[[View], Floats]]:
     view = party.view.rows(slice(0, fitting))
     features = view.features()
-    made: dict[str, Callable[[View], Floats]] = {}
-    if party.exact is not None:
-        made["exact"] = party.exact
+    made = _given(party)
     fitters: dict[str, Callable[[], attackers.Guess]] = {
         "network": lambda: attackers.fit_network(features, x, kind, seed=seed),
         "trees": lambda: attackers.fit_trees(features[:TREE_ROWS], x[:TREE_ROWS], kind, seed=seed),
@@ -254,6 +258,12 @@ def _fitted(
     for name in names:
         made[name] = _on_features(fitters[name]())
     return made
+
+
+def _given(party: Evidence) -> dict[str, Callable[[View], Floats]]:
+    """The attacks that need no fitting here."""
+    given = {"exact": party.exact, UNAIDED: party.unaided}
+    return {name: attack for name, attack in given.items() if attack is not None}
 
 
 def _on_features(guess: attackers.Guess) -> Callable[[View], Floats]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.audit import UNAIDED
 from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party
 from aegis.candidates.sanitizers.capped_problem import CappedProblem, released_loss
 from aegis.candidates.sanitizers.capped_program import CappedOptimum, most_any_release_leaves, solve_or_none
@@ -156,7 +157,7 @@ def _fitted(
         refuse_certain_parts(split.column, split.known_parts(chosen.mechanism, chosen.release, column.truth, beliefs))
     report = split.audited(chosen.mechanism, chosen.release, column.truth, beliefs)
     saturation = (
-        problem.silent_losses
+        tuple(party.by_attacker[UNAIDED] for party in report.adversaries)  # on the rows that the others are measured on
         if column.category
         else tuple(residual_variance(side, column.truth) for side in split.adversary_sides)
     )

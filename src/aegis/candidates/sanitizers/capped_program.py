@@ -262,7 +262,7 @@ def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) 
             if loosest is None:
                 vain.append(words[2:-3])
             else:
-                ways.append(f"{words} {loosest:.4g}")
+                ways.append(f"{words} about {loosest:.4g}")
     which = f"{ways[0]} would do" if len(ways) == 1 else f"each of these alone would do: {'; '.join(ways)}"
     none = f"; no other cap on {' or '.join(vain)} alone would" if vain else ""
     return f"no release keeps {problem.caps.describe()} within a distortion of {within}; {which}{none}"

@@ -109,7 +109,11 @@ class Split:
         """Fresh attackers and the exact posterior, each party on the same rows."""
         category = isinstance(mechanism, CategoryMechanism)
         evidence = [
-            Evidence(view=View(release=release, side=side), exact=partial(_answer, belief, mechanism))
+            Evidence(
+                view=View(release=release, side=side),
+                exact=partial(_answer, belief, mechanism),
+                unaided=partial(_unaided, belief) if category else None,
+            )
             for belief, side in zip(beliefs, self.sides, strict=True)
         ]
         return audit(
@@ -202,6 +206,12 @@ def standard_error(losses: Floats) -> float:
 
 def _answer(belief: Belief, mechanism: Mechanism, view: View) -> Floats:
     return belief.stated(mechanism, view) if belief.log else belief.guess(mechanism, view)
+
+
+def _unaided(belief: Belief, view: View) -> Floats:
+    """The best answer about a category from side information alone."""
+    prior = belief.prior(view.side)
+    return prior if belief.log else belief.values[belief.likeliest(prior)]
 
 
 def accept(reconstruction: Reconstruction, distortion: float, column: str) -> None:
