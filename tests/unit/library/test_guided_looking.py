@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -13,7 +14,16 @@ from aegis.counts.associations import dependent
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
-from aegis.library.guided.looking import Look, likely_label, look, roles_of, suggest_roles, values_to_tell_apart
+from aegis.library.guided.deciding import checked
+from aegis.library.guided.looking import (
+    AS_SAID,
+    Look,
+    likely_label,
+    look,
+    roles_of,
+    suggest_roles,
+    values_to_tell_apart,
+)
 
 ROWS = 400
 
@@ -115,7 +125,58 @@ def test_a_column_that_tells_a_quasi_identifier_is_one_too() -> None:
     role, why = _role(seen, "cohort")
     assert role is Role.QUASI_IDENTIFYING
     assert why.startswith("tells age (")
-    assert _role(seen, "generation")[0] is Role.INSENSITIVE, "five ages in one are not told"
+    assert dependent(seen.rows, ["age"], ["generation"]) == (), "five ages in one are not told"
+
+
+def test_what_a_quasi_identifier_tells_is_one_too() -> None:
+    """Whoever knows a day knows its month: k by the days alone would be a promise that nobody keeps."""
+    days = [date(2023, 1, 1) + timedelta(days=(i * 7919) % 365) for i in range(4 * ROWS)]
+    ages = [20 + (i * 7) % 50 for i in range(4 * ROWS)]
+    seen = _look(
+        {
+            "visit": days,
+            "age": ages,
+            "month": [f"m{day.month}" for day in days],
+            "week": [day.isocalendar()[1] for day in days],
+            "generation": [f"g{age // 5}" for age in ages],
+            "shop": ["abcdef"[(i * i // 3) % 6] for i in range(4 * ROWS)],
+            "outcome": ["uv"[(i * i // 7) % 2] for i in range(4 * ROWS)],
+        }
+    )
+    for column, by in (("month", "visit"), ("week", "visit"), ("generation", "age")):
+        role, why = _role(seen, column)
+        assert role is Role.QUASI_IDENTIFYING, column
+        assert why.startswith(f"is known to whoever knows {by} (right in "), column
+    assert _role(seen, "shop")[0] is Role.INSENSITIVE
+
+
+def test_a_birthday_that_nobody_shares_still_tells_the_age_it_gives() -> None:
+    born = [date(1930, 1, 1) + timedelta(days=i * 7) for i in range(4 * ROWS)]
+    seen = _look(
+        {
+            "born": born,
+            "decade": [f"{day.year // 10}0s" for day in born],
+            "shop": ["abcdef"[(i * i // 3) % 6] for i in range(4 * ROWS)],
+            "outcome": ["uv"[(i * i // 7) % 2] for i in range(4 * ROWS)],
+        }
+    )
+    assert _role(seen, "decade")[0] is Role.QUASI_IDENTIFYING
+    assert _role(seen, "shop")[0] is Role.INSENSITIVE
+
+
+def test_what_was_named_insensitive_stays_so_however_much_it_tells() -> None:
+    ages = [20 + (i * 7) % 50 for i in range(ROWS)]
+    cohort, generation = [1990 - age for age in ages], [f"g{age // 5}" for age in ages]
+    seen = _look(_plain(birth_year=[1990 - age for age in ages], cohort=cohort, generation=generation))
+    suggested = [
+        replace(each, role=Role.INSENSITIVE, why=AS_SAID) if each.column in ("cohort", "generation") else each
+        for each in suggest_roles(seen, "outcome")
+    ]
+    decided, notes = checked(seen, suggested)
+    roles = {each.column: each for each in decided}
+    assert roles["cohort"].role is roles["generation"].role is Role.INSENSITIVE, "cohort tells two, and stays"
+    assert [note.partition(" ")[0] for note in notes] == ["cohort", "generation"]
+    assert notes[1].endswith("because you named it insensitive: no promise counts what it adds")
 
 
 def test_codes_of_regions_tell_their_country_though_their_order_means_nothing() -> None:
