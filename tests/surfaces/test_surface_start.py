@@ -255,6 +255,22 @@ def test_the_terminal_asks_and_listens(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.released*")), "nothing leaves without a yes"
 
 
+def test_a_candidate_with_a_command_of_its_own_is_answered_with_it(tmp_path: Path) -> None:
+    """The table of candidates shows it, so people ask for it: it was not in the list, and nothing said why."""
+    data = _shop(tmp_path)
+    answer = subprocess.run(
+        [sys.executable, "-m", "aegis", "start", str(data), "--candidates", "masks,synthetic", "--generate", "4"],
+        input="y\n\n\n\n\n\n\nsynthetic-1\n\nn\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    said = "synthetic-1 is made by a command of its own: aegis synthesize DATA --epsilon 1 "
+    assert said in answer.stderr
+    assert said in (tmp_path / "mine.report.html").read_text(encoding="utf-8")
+
+
 def test_run_does_it_again_on_a_table_that_grew(aegis: Aegis, tmp_path: Path) -> None:
     data = _shop(tmp_path)
     assert aegis("start", data, "-y", *QUICK).status == 0

@@ -257,6 +257,22 @@ def test_without_the_reader_the_install_line_is_said(tmp_path: Path, monkeypatch
         open_dataset(path)
 
 
+@pytest.mark.parametrize(("encoding", "text"), [("cp1252", "Zoë zahlt 5 €"), ("cp932", "年齢"), ("cp1250", "Łukasz")])
+def test_a_file_is_read_in_the_encoding_of_any_spreadsheet(tmp_path: Path, encoding: str, text: str) -> None:
+    path = tmp_path / "stays.csv.gz"
+    path.write_bytes(gzip.compress(f'note;age\n{text};41\n"a\r\nb";42\n'.encode(encoding)))
+    rows = ask(open_dataset(path, encoding=encoding).table).to_pylist()
+    assert rows == [{"note": text, "age": 41}, {"note": "a\r\nb", "age": 42}]
+
+
+def test_what_is_no_text_of_an_encoding_is_said_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "stays.csv"
+    path.write_bytes(b"note,age\ncanary \x81,41\n")
+    with pytest.raises(DataError, match="is not text in cp1252") as refused:
+        open_dataset(path, encoding="cp1252")
+    assert "canary" not in str(refused.value)
+
+
 def test_what_a_ledger_keeps_for_itself_is_no_part_of_a_folder(tmp_path: Path) -> None:
     """The folder of somebody's tables was read as the private rows of a ledger in it, and would have been released."""
     private = tmp_path / "clinic.csv.ledger.private"

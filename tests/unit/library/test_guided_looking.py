@@ -18,6 +18,7 @@ from aegis.library.guided.deciding import checked
 from aegis.library.guided.looking import (
     AS_SAID,
     Look,
+    label_words,
     likely_label,
     look,
     roles_of,
@@ -213,6 +214,24 @@ def test_where_nothing_looks_known_whatever_varies_counts() -> None:
     assert {each.column: each.role for each in suggested} == {"a": Role.QUASI_IDENTIFYING, "b": Role.INSENSITIVE}
     assert "to be safe" in suggested[0].why
     assert roles_of("y", suggested).quasi_identifying == ("a",)
+
+
+def test_a_label_that_looks_sensitive_is_said_to_leave_as_it_is() -> None:
+    seen = _look(_plain(diagnosis=["abc"[(i * i // 5) % 3] for i in range(ROWS)]))
+    roles = roles_of("diagnosis", suggest_roles(seen, "diagnosis"))
+    said = label_words(seen, "diagnosis", roles)
+    assert said is not None
+    assert said.startswith("diagnosis looks sensitive and leaves as it is, because it is the label")
+    assert label_words(seen, "outcome", roles_of("outcome", suggest_roles(seen, "outcome"))) is None
+    named = roles_of("diagnosis", suggest_roles(seen, "diagnosis"), label_is_sensitive=True)
+    assert label_words(seen, "diagnosis", named) is None
+
+
+def test_to_be_admitted_again_is_an_outcome_and_no_admission() -> None:
+    names = {"Aufnahmedatum": ["abcdefgh"[i % 8] for i in range(ROWS)], "Alter": [20 + i % 50 for i in range(ROWS)]}
+    seen = _look({"Wiederaufnahme": ["ja" if i * i // 7 % 2 else "nein" for i in range(ROWS)], **names})
+    assert likely_label(seen) == "Wiederaufnahme"
+    assert _role(seen, "Aufnahmedatum", "Wiederaufnahme")[0] is Role.QUASI_IDENTIFYING
 
 
 def test_a_table_without_anything_to_predict_is_said() -> None:

@@ -16,7 +16,16 @@ from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.guided.guide import Guide
-from aegis.library.guided.looking import AS_GIVEN, AS_SAID, Look, SuggestedRole, likely_label, roles_of, suggest_roles
+from aegis.library.guided.looking import (
+    AS_GIVEN,
+    AS_SAID,
+    Look,
+    SuggestedRole,
+    label_words,
+    likely_label,
+    roles_of,
+    suggest_roles,
+)
 from aegis.plural import count
 
 _ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")
@@ -48,6 +57,9 @@ def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Pr
             "(age, zip, sex, …) with --quasi"
         )
     roles = roles_of(label, decided, label_is_sensitive=label in options.sensitive)
+    of_label = label_words(seen, label, roles)
+    if of_label is not None:
+        guide.note(of_label)
     return replace(project.without_choice(), roles=roles, label_bins=bins, policy=None)
 
 

@@ -129,6 +129,17 @@ def likely_label(seen: Look) -> str:
     return varied[-1]
 
 
+def label_words(seen: Look, label: str, roles: Roles) -> str | None:
+    """What is to be said of a label that looks sensitive and was not named so; None where there is nothing."""
+    (column,) = (each for each in seen.profile.columns if each.name == label)
+    if column.suggested is not Role.SENSITIVE or label in roles.sensitive:
+        return None
+    return (
+        f"{label} looks sensitive and leaves as it is, because it is the label: no group has to hold several values of "
+        f"it, so some may give it away. Name it sensitive too (--sensitive) if it must not be learned about a person"
+    )
+
+
 def person_columns(seen: Look, roles: Roles) -> tuple[str, ...]:
     """The columns that look as if they said whose rows they are, the likeliest first.
 
