@@ -227,6 +227,13 @@ def test_a_table_with_nothing_to_predict_leaves_nothing(aegis: Aegis, tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["one.csv"]
 
 
+def test_too_few_rows_to_learn_from_are_said_before_any_question(aegis: Aegis, tmp_path: Path) -> None:
+    answer = aegis("start", _shop(tmp_path, rows=12), "-y")
+    assert (answer.status, "mine has 12 rows, and at least 30 are needed" in answer.err) == (2, True), answer.err
+    assert "2 of 6" not in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
+
+
 def test_a_promise_that_nothing_keeps_is_said_and_nothing_is_released(aegis: Aegis, tmp_path: Path) -> None:
     data, policy = _shop(tmp_path, rows=40), tmp_path / "policy.yaml"
     policy.write_text("quasi_identifying: [age, region]\nk: 41\n", encoding="utf-8")

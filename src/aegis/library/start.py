@@ -13,7 +13,8 @@ from aegis.data.dataset import Dataset
 from aegis.data.output import check_apart
 from aegis.data.project import PROJECT_FILE, Project, read_project
 from aegis.data.schema import Roles
-from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError
+from aegis.errors import InputError, OptionError, PolicyNotSatisfiedError, ProjectError
+from aegis.learners.sample import LEAST_ROWS
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Leaving, Settings, compare, something_left
@@ -187,6 +188,11 @@ def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dat
     dataset = open_project_table(project, options)
     seen = look(dataset)
     guide.show_look(seen)
+    if seen.profile.rows < LEAST_ROWS:  # said before anything is asked: the race would say it after every question
+        raise InputError(
+            f"{seen.profile.name} has {count(seen.profile.rows, 'row')}, and at least {LEAST_ROWS} are needed to say "
+            "what a release is worth; give more rows, or mask these by hand (aegis release)"
+        )
     if project.has_roles:
         return project, dataset, seen
     added: dict[str, tuple[str, ...]] = {}
