@@ -152,7 +152,8 @@ def main() -> None:
         roles = {
             each.column: each for each in suggest_roles(Look(profile=seen, findings=findings, rows=rows), "outcome")
         }
-        tells = {name for name, each in roles.items() if each.why.startswith("tells ") and "quasi" in each.why}
+        ways = ("tells ", "is known ")
+        tells = {name for name, each in roles.items() if each.why.startswith(ways) and "quasi" in each.why}
         said = {
             "dependent": tells,
             "leak": told,

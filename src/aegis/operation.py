@@ -162,6 +162,10 @@ class Operation(Generic[P, O, R]):
                 raise TypeError(
                     f"{self.run.__name__}() got an unexpected keyword argument {name!r}{did_you_mean(name, parameters)}"
                 )
+        try:
+            inspect.signature(self.options).bind(*args, **kwargs)
+        except TypeError as error:  # of what somebody called, and not of the class that holds its options
+            raise TypeError(f"{self.run.__name__}() {error}") from None
         return self.run(self.options(*args, **kwargs))
 
     @property

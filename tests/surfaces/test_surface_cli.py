@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rich.progress
 
 import aegis as library
+from aegis.commands import terminal
 from aegis.library.clinic import write_clinic
 
 Aegis = Callable[..., Any]
@@ -360,6 +362,28 @@ def test_a_misspelt_option_is_told_in_the_name_of_its_function(function: str, tm
         TypeError, match=rf"^{function}\(\) got an unexpected keyword argument 'delimitter'; did you mean"
     ):
         getattr(library, function)(data, delimitter=";", **needed)
+
+
+@pytest.mark.parametrize(("function", "missing"), [("apply", "config"), ("release", "policy"), ("search", "policy")])
+def test_an_option_that_is_missing_is_told_in_the_name_of_its_function(function: str, missing: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{function}\(\) missing a required .*argument: '{missing}'"):
+        getattr(library, function)("data.csv")
+
+
+def test_a_bar_without_an_end_forgets_the_end_of_what_was_done_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars: list[rich.progress.Progress] = []
+
+    class Seen(rich.progress.Progress):
+        def __init__(self, *columns: Any, **options: Any) -> None:
+            super().__init__(*columns, **options)
+            bars.append(self)
+
+    monkeypatch.setattr(rich.progress, "Progress", Seen)
+    with terminal.progress("making") as update:
+        update(1, 6, "kinds")
+        update(10_164, None, "searching")
+        (task,) = bars[0].tasks
+        assert (task.completed, task.total) == (10_164, None), "it showed 10164/6"
 
 
 @pytest.mark.parametrize("given", [("--report", "{data}"), ("--save", "{data}"), ("--report", "x", "--save", "x")])

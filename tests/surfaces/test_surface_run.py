@@ -82,3 +82,14 @@ def test_people_who_left_the_table_say_how_to_go_on(aegis: Aegis, tmp_path: Path
     assert released.status == 0, released.err
     certificate = (tmp_path / "fewer.released.csv.certificate.json").read_text(encoding="utf-8")
     assert "asked to be taken out" in certificate
+
+
+def test_a_table_that_the_old_masks_do_not_hide_says_how_to_choose_anew(aegis: Aegis, tmp_path: Path) -> None:
+    data = _visits(tmp_path, "visits.csv")
+    given = ("--quasi", "visit_date,age", "--identifying", "customer_id", "--label", "outcome")
+    assert aegis("start", data, *given, *SEARCHED).status == 0
+    small = _visits(tmp_path, "small.csv", rows=40)
+    refused = aegis("run", small, "--project", tmp_path / "aegis.yaml", "--ledger", "none")
+    assert refused.status == 1, refused.err
+    assert "or choose anew on this table with --choose" in refused.err
+    assert not (tmp_path / "small.released.csv").exists()

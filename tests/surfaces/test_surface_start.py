@@ -174,6 +174,7 @@ def test_a_policy_of_ones_own_takes_the_place_of_a_purpose(aegis: Aegis, tmp_pat
         (("--label", "nothing"), "there is no column 'nothing'"),
         (("--purpose", "nobody"), "--purpose cannot be 'nobody'"),
         (("--k", "0"), "--k is at least 1"),
+        (("--out", "mine.docx"), "end its name in .csv or .parquet"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_leaves_nothing(
@@ -186,6 +187,39 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
 
 
+@pytest.mark.parametrize("overwrite", [(), ("--overwrite",)])
+@pytest.mark.parametrize("option", ["--out", "--report", "--project"])
+def test_no_output_takes_the_place_of_the_table(
+    aegis: Aegis, tmp_path: Path, option: str, overwrite: tuple[str, ...]
+) -> None:
+    """The report was written over the table, with every row in it, whether --overwrite was given or not."""
+    data = _shop(tmp_path)
+    before = data.read_bytes()
+    answer = aegis("start", data, "-y", *QUICK, option, data, "--restart", *overwrite)
+    assert answer.status == 2, answer.err
+    assert "mine.csv is an input or another output of this command" in answer.err
+    assert "1 of 6" not in answer.err, "said before anything is asked"
+    assert data.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
+
+
+def test_only_a_report_is_replaced_by_a_report(aegis: Aegis, tmp_path: Path) -> None:
+    data, notes, report = _shop(tmp_path), tmp_path / "notes.html", tmp_path / "mine.report.html"
+    notes.write_text("what took me a week\n", encoding="utf-8")
+    answer = aegis("start", data, "-y", *QUICK, "--report", notes)
+    assert (answer.status, "exists and is no report" in answer.err) == (2, True), answer.err
+    assert notes.read_text(encoding="utf-8") == "what took me a week\n"
+    report.write_text('<!DOCTYPE html><meta name="generator" content="Aegis 0.1">', encoding="utf-8")
+    assert aegis("start", data, "-y", *QUICK).status == 0
+    assert "Usefulness against risk" in report.read_text(encoding="utf-8")
+
+
+def test_more_that_look_alike_than_there_are_is_said_at_once(aegis: Aegis, tmp_path: Path) -> None:
+    answer = aegis("start", _shop(tmp_path, rows=40), "-y", "--k", "41")
+    assert (answer.status, "k = 41, and the table has 40 rows" in answer.err) == (2, True), answer.err
+    assert "4 of 6" not in answer.err
+
+
 def test_a_table_with_nothing_to_predict_leaves_nothing(aegis: Aegis, tmp_path: Path) -> None:
     data = tmp_path / "one.csv"
     data.write_text("a,y\n1,p\n", encoding="utf-8")
@@ -193,9 +227,17 @@ def test_a_table_with_nothing_to_predict_leaves_nothing(aegis: Aegis, tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["one.csv"]
 
 
+def test_too_few_rows_to_learn_from_are_said_before_any_question(aegis: Aegis, tmp_path: Path) -> None:
+    answer = aegis("start", _shop(tmp_path, rows=12), "-y")
+    assert (answer.status, "mine has 12 rows, and at least 30 are needed" in answer.err) == (2, True), answer.err
+    assert "2 of 6" not in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.csv"]
+
+
 def test_a_promise_that_nothing_keeps_is_said_and_nothing_is_released(aegis: Aegis, tmp_path: Path) -> None:
-    data = _shop(tmp_path, rows=40)
-    answer = aegis("start", data, "-y", *QUICK[:4], "--k", "41")
+    data, policy = _shop(tmp_path, rows=40), tmp_path / "policy.yaml"
+    policy.write_text("quasi_identifying: [age, region]\nk: 41\n", encoding="utf-8")
+    answer = aegis("start", data, "-y", *QUICK[:4], "--policy", policy)
     assert answer.status == 1
     assert "satisf" in answer.err
     assert not list(tmp_path.glob("*.released*"))
@@ -218,6 +260,22 @@ def test_the_terminal_asks_and_listens(tmp_path: Path) -> None:
     assert project["roles"]["quasi_identifying"] == ["age"]
     assert "release" not in project
     assert not list(tmp_path.glob("*.released*")), "nothing leaves without a yes"
+
+
+def test_a_candidate_with_a_command_of_its_own_is_answered_with_it(tmp_path: Path) -> None:
+    """The table of candidates shows it, so people ask for it: it was not in the list, and nothing said why."""
+    data = _shop(tmp_path)
+    answer = subprocess.run(
+        [sys.executable, "-m", "aegis", "start", str(data), "--candidates", "masks,synthetic", "--generate", "4"],
+        input="y\n\n\n\n\n\n\nsynthetic-1\n\nn\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    said = "synthetic-1 is made by a command of its own: aegis synthesize DATA --epsilon 1 "
+    assert said in answer.stderr
+    assert said in (tmp_path / "mine.report.html").read_text(encoding="utf-8")
 
 
 def test_run_does_it_again_on_a_table_that_grew(aegis: Aegis, tmp_path: Path) -> None:

@@ -162,6 +162,7 @@ def progress(title: str) -> Iterator[Any]:
         task = bar.add_task(title, total=None, what="")
 
         def update(done: int, total: int | None, what: str) -> None:
-            bar.update(task, completed=done, total=total, what=what)
+            bar.tasks[0].total = total  # an update with None would keep the total of what was done before
+            bar.update(task, completed=done, what=what)
 
         yield update

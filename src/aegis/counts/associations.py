@@ -23,6 +23,8 @@ _TELLS = 0.95
 _GIVES_AWAY = 0.8
 """A share that is too much for what is masked: a week tells the masked month, though some weeks have days of two."""
 _RIGHT = 0.97
+_FEWEST_ERRORS = 10
+"""Fewer rows that guessing gets wrong show nothing: a column could be right in them by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,14 +108,26 @@ class Tells:
         'tells in which of 64 ranges came lies (right in 85.5 % of rows, guessing in 2.5 %)'
         """
         what = self.other if self.ranges is None else f"in which of {self.ranges} ranges {self.other} lies"
-        return f"tells {what} (right in {100 * self.right:.1f} % of rows, guessing in {100 * self.guessing:.1f} %)"
+        return f"tells {what} ({self._how_often()})"
+
+    def as_known(self) -> str:
+        """The same of ``other``, which whoever knows ``column`` knows.
+
+        >>> Tells(column="day", other="week", right=1.0, guessing=0.025).as_known()
+        'is known to whoever knows day (right in 100.0 % of rows, guessing in 2.5 %)'
+        """
+        about = "" if self.ranges is None else f", in one of {self.ranges} ranges,"
+        return f"is known{about} to whoever knows {self.column} ({self._how_often()})"
+
+    def _how_often(self) -> str:
+        return f"right in {100 * self.right:.1f} % of rows, guessing in {100 * self.guessing:.1f} %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FirstRows:
     """The first rows of a table, every column as small codes; numbers and dates in ranges of equally many rows.
 
-    ``exact`` has a code for each value of the columns that were put into ranges.
+    ``exact`` has a code for each value of the columns that were put into ranges, in the order of the values.
     """
 
     rows: int
@@ -141,6 +155,18 @@ class FirstRows:
         ranges = len(np.unique(self.codes[other][self.codes[other] > 0]))
         return replace(_tells(column, other, left, self.codes[other]), ranges=ranges)
 
+    def lets_know(self, column: str, other: str) -> Tells:
+        """How well whoever knows the value of ``column`` knows ``other``: the value, or else its range.
+
+        A day that was not learnt is taken for the nearest that was: months are told by days, each of which is rare.
+        """
+        left, in_order = self.exact.get(column, self.codes[column]), column in self.exact
+        by_value = _tells(column, other, left, self.exact.get(other, self.codes[other]), in_order=in_order)
+        if other not in self.exact or by_value.share >= _TELLS:
+            return by_value
+        ranges = len(np.unique(self.codes[other][self.codes[other] > 0]))
+        return replace(_tells(column, other, left, self.codes[other], in_order=in_order), ranges=ranges)
+
 
 def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, ...]:
     """The columns that tell the label by themselves: copies of it, or what was written down after it was known."""
@@ -148,6 +174,22 @@ def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, .
         return ()
     shares = (rows.tells(column, label) for column in columns if column in rows.codes and column != label)
     return tuple(each for each in shares if each.share >= _TELLS and each.right >= _RIGHT)
+
+
+def following(rows: FirstRows, known: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
+    """The columns among ``others`` that one of ``known`` tells: whoever knows a day knows its week, and counts by both.
+
+    One that several tell is named once, by the first.
+    """
+    found: dict[str, Tells] = {}
+    for column in known:
+        for other in others:
+            if other in found or column == other or column not in rows.codes or other not in rows.codes:
+                continue
+            share = rows.lets_know(column, other)
+            if share.share >= _TELLS and (1 - share.guessing) * rows.rows / 2 >= _FEWEST_ERRORS:
+                found[other] = share
+    return tuple(found.values())
 
 
 def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
@@ -162,7 +204,8 @@ def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> 
     )
 
 
-def _tells(column: str, other: str, left: Codes, right: Codes) -> Tells:
+def _tells(column: str, other: str, left: Codes, right: Codes, *, in_order: bool = False) -> Tells:
+    """Learnt on half of the rows; with ``in_order`` a code that was not learnt is taken for the nearest that was."""
     learn = np.random.default_rng(0).random(len(left)) < 0.5  # by chance: the order of rows may have a rhythm
     test = ~learn
     if not learn.any() or not test.any():
@@ -174,5 +217,19 @@ def _tells(column: str, other: str, left: Codes, right: Codes) -> Tells:
     best = np.full(int(left.max(initial=0)) + 1, guess, dtype=np.int64)
     order = np.argsort(counts, kind="stable")  # the most common comes last and stays
     best[pairs[order] // size] = pairs[order] % size
+    if in_order:
+        best = best[_nearest(np.unique(left[learn]), len(best))]
     hits = float((best[left[test]] == right[test]).mean())
     return Tells(column=column, other=other, right=hits, guessing=guessing)
+
+
+def _nearest(learnt: Codes, size: int) -> Codes:
+    """The nearest of ``learnt`` for every code below ``size``; 0, a missing value, is near to nothing."""
+    values = learnt[learnt > 0]
+    codes = np.arange(size)
+    if not len(values):
+        return codes
+    above = np.clip(np.searchsorted(values, codes), 0, len(values) - 1)
+    below = np.maximum(above - 1, 0)
+    nearest = np.where(codes - values[below] < values[above] - codes, values[below], values[above])
+    return np.where(codes > 0, nearest, 0)

@@ -133,7 +133,7 @@ def _coded(table: pa.Table, dataset: Dataset) -> FirstRows:
     codes = {column.name: _codes(table[column.name], column.kind) for column in dataset.schema}
     codes = {name: each for name, each in codes.items() if each.max(initial=0) > 0}
     ordered = [column.name for column in dataset.schema if column.kind.is_ordered and column.name in codes]
-    exact = {name: _exact(table[name]) for name in ordered}
+    exact = {name: _in_order(table[name]) for name in ordered}
     in_ranges = {name: each for name, each in exact.items() if each.max() > codes[name].max()}
     return FirstRows(rows=len(table), codes=codes, exact=in_ranges)
 
@@ -249,6 +249,14 @@ def _exact(column: pa.ChunkedArray) -> Codes:
     indices = pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1)
     codes: Codes = indices.to_numpy(zero_copy_only=False).astype(np.int64) + 1
     return codes
+
+
+def _in_order(column: pa.ChunkedArray) -> Codes:
+    """A code for every value of numbers or dates, a smaller one for a smaller value; 0 is a missing one."""
+    packed = column.combine_chunks().dictionary_encode()
+    indices = pc.fill_null(packed.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    ranks = np.argsort(np.argsort(_numbers(packed.dictionary), kind="stable"), kind="stable") + 1
+    return np.where(indices >= 0, ranks[indices], 0).astype(np.int64)
 
 
 def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:

@@ -40,7 +40,7 @@ OUTCOMES = {
     "mortality", "alive", "readmitted", "readmission", "fraud", "fraudulent", "canceled", "cancelled", "cancellation",
     "approved", "approval", "deny", "denied", "rejected", "accepted", "purchased", "bought", "clicked", "converted",
     "responded", "attrition", "exited", "relapse", "recidivism", "callback", "booked", "tod", "verstorben", "deces",
-    "fallecido", "decesso", "overleden", "obito", "zgon", "kundigung", "storno",
+    "fallecido", "decesso", "overleden", "obito", "zgon", "kundigung", "storno", "wiederaufnahme", "ruckfall",
 }  # fmt: skip
 """What becomes of somebody: usually what is to be predicted."""
 EARLIER = {
@@ -167,5 +167,7 @@ def names_role(words: Set[str], role: Role) -> bool:
     if role is Role.LABEL and words & EARLIER:
         return False
     return bool(words & _WORDS[role]) or any(
-        word.startswith(stem) or (len(stem) >= _LONG and stem in word) for stem in _STEMS[role] for word in words
+        word.startswith(stem) or (len(stem) >= _LONG and stem in word)
+        for stem in _STEMS[role]
+        for word in words - OUTCOMES  # to be admitted again is no admission
     )

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from aegis.data.interruption import is_interruption
 from aegis.data.sql_text import quoted_name, quoted_text
-from aegis.data.unpacked import evened, unpacked
+from aegis.data.unpacked import as_utf8, evened, unpacked
 from aegis.errors import DataError
 from aegis.plural import count
 
@@ -71,16 +71,16 @@ def read(
     ``texts`` are columns that stay text, whatever they look like: somebody else reads them.
     ``header`` is its first line, where somebody has looked into the file before: it is not opened for that once more.
     """
-    encoding = checked_encoding(encoding)
+    codec = _codec(encoding)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
-    with unpacked(path) as plain:
+    with unpacked(path) as plain, as_utf8(plain, None if codec in _ENCODINGS else codec, named=path.name) as text:
         return _read_plain(
             connection,
-            plain,
+            text,
             path,
             delimiter=delimiter,
-            encoding=encoding,
+            encoding=_ENCODINGS.get(codec, "utf-8"),
             missing=missing,
             as_text=as_text,
             texts=texts,
@@ -237,13 +237,19 @@ def _fitting(database: Any, proposed: dict[str, str], source: str) -> set[str]:
     return {name for name, fits in zip(proposed, answer, strict=True) if fits}
 
 
-def checked_encoding(name: str) -> str:
-    """What engines call an encoding, or an error where they cannot read it."""
+def _codec(name: str) -> str:
+    """What Python calls an encoding, or an error where there is none of that name."""
     try:
         encoding = codecs.lookup(name).name
         "".encode(encoding)  # some codecs are no encodings of text
     except (LookupError, ValueError):
         raise DataError(f"there is no encoding called {name!r}; give one such as utf-8 or latin-1") from None
+    return encoding
+
+
+def checked_encoding(name: str) -> str:
+    """What engines call an encoding, or an error where they cannot read it."""
+    encoding = _codec(name)
     if encoding not in _ENCODINGS:
         raise DataError(f"files in {name} cannot be read; convert it to utf-8 (utf-8, latin-1 and utf-16 are read)")
     return _ENCODINGS[encoding]

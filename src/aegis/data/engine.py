@@ -232,7 +232,7 @@ def _from_file(text: str, table: str | None, connection: Any, reading: dict[str,
     try:
         if path.is_dir():
             frames.check_parquet_folder(path)
-            return path.resolve().stem, connection.read_parquet(str(path / "**" / "*.parquet"))
+            return path.resolve().stem, connection.read_parquet([str(file) for file in frames.parquet_files(path)])
         if last in _DUCKDB:
             return path.stem, _database_table(ibis.duckdb.connect(path, read_only=True), table, str(path))
         if last in _PARQUET:
@@ -268,7 +268,7 @@ def _file(text: str, table: str | None) -> tuple[Path, str | None]:
     if not _is_there(path) and not any(mark in path.name for mark in "*?["):
         raise DataError(f"there is no file {path}; check the path")
     if path.is_dir():
-        if not any(path.rglob("*.parquet")):
+        if not frames.parquet_files(path):
             raise DataError(f"{path} is a folder without Parquet files; give a file, or a folder that has some")
         return path, table
     ending = without_compression(path).suffix

@@ -10,6 +10,9 @@ from typing import Any
 
 from aegis.errors import DataError
 
+_PRIVATE = ".ledger.private"
+"""How the folder ends in which a ledger keeps what only its owner may read."""
+
 
 def not_a_table(frame: Any, why: str = "") -> DataError:
     return DataError(
@@ -79,12 +82,18 @@ def check_parquet_names(path: Path) -> None:
             check_names(pyarrow.parquet.read_schema(path).names)
 
 
+def parquet_files(folder: Path) -> tuple[Path, ...]:
+    """The Parquet files of a folder and those below it; what a ledger keeps for itself is no table of anybody's."""
+    files = sorted(folder.rglob("*.parquet"))
+    return tuple(file for file in files if not any(part.endswith(_PRIVATE) for part in file.relative_to(folder).parts))
+
+
 def check_parquet_folder(folder: Path) -> None:
     """Raise where a file of a folder is damaged or has other columns: the engine would notice when it comes to it."""
     import pyarrow.parquet
 
     first: list[str] | None = None
-    for file in sorted(folder.rglob("*.parquet")):
+    for file in parquet_files(folder):
         try:
             names = list(pyarrow.parquet.read_schema(file).names)
         except (pyarrow.ArrowException, OSError):

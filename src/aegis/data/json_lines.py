@@ -13,6 +13,8 @@ from aegis.errors import DataError
 
 LINES = (".jsonl", ".ndjson", ".json")
 """The endings of JSON files."""
+_MOMENT = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
+_ZONE = r":.*(Z|[+-]\d{2}(:?\d{2})?)$"
 
 
 def read_json(path: Path) -> pa.Table:
@@ -32,7 +34,30 @@ def read_json(path: Path) -> pa.Table:
             )
     if not table.num_columns:
         raise DataError(f"{path.name} is empty; it needs a record on every line")
-    return table
+    return pa.table({name: _moments(table[name]) for name in table.column_names})
+
+
+def _moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Days and times, which JSON can only write as texts: 2024-12-31, 2024-12-31T08:30:00.000, with Z or an offset.
+
+    Times that are midnight in every row are days: that is how libraries write a day.
+    """
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(column.type):
+        present = pc.drop_null(column)
+        if not len(present) or not pc.all(pc.match_substring_regex(present, _MOMENT)).as_py():
+            return column
+        has_zone = pc.any(pc.match_substring_regex(present, _ZONE)).as_py()
+        try:
+            column = column.cast(pa.timestamp("us", tz="UTC" if has_zone else None))
+        except pa.ArrowInvalid:  # the 31st of February, or a zone in some rows only
+            return column
+        column = column.cast(pa.timestamp("us"))
+    if not pa.types.is_timestamp(column.type) or column.null_count == len(column):
+        return column
+    days = pc.floor_temporal(column, unit="day")
+    return column.cast(pa.date32()) if pc.all(pc.equal(column, days)).as_py() else column
 
 
 def _of_lines(plain: Path, name: str) -> pa.Table:

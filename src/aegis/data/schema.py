@@ -80,6 +80,8 @@ class Roles:
             for column in columns:
                 taken = self._by_column.get(column)
                 # A label may be sensitive as well: the outcome is often what must not be disclosed.
+                if taken is role:
+                    raise RoleError(f"column {column!r} is named twice as {role.value}; name it once")
                 if taken is not None and {taken, role} != {Role.LABEL, Role.SENSITIVE}:
                     raise RoleError(f"column {column!r} is named both {taken.value} and {role.value}; give it one role")
                 self._by_column.setdefault(column, role)

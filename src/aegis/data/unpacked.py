@@ -65,6 +65,29 @@ def unpacked(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def as_utf8(path: Path, encoding: str | None, *, named: str) -> Iterator[Path]:
+    """A copy of a text in UTF-8, readable by nobody else; the file itself where ``encoding`` is None.
+
+    Engines read a few encodings; a spreadsheet of some country writes its own (cp1252, cp932).
+    """
+    if encoding is None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="aegis-") as folder:
+        copy = Path(folder) / "utf8"
+        try:
+            with (
+                path.open(encoding=encoding, newline="") as source,
+                copy.open("w", encoding="utf-8", newline="") as target,
+            ):
+                while block := source.read(_BLOCK):
+                    target.write(block)
+        except UnicodeError:  # its message quotes what it could not read
+            raise DataError(f"{named} is not text in {encoding}; name the encoding that it was written in") from None
+        yield copy
+
+
+@contextmanager
 def evened(path: Path) -> Iterator[Path]:
     """A copy whose lines all end alike, readable by nobody else; what stands in quotes stays as it is.
 

@@ -17,7 +17,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy, file_name, read_hierarchies, write_hierarchies
 from aegis.data.output import check_free
 from aegis.data.schema import Role
-from aegis.errors import OptionError, RoleError
+from aegis.errors import OptionError, OutputError, RoleError
 from aegis.library.opening import open_table
 from aegis.library.orders import declared_orders, with_orders
 from aegis.operation import operation
@@ -79,6 +79,8 @@ def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
     files = {} if paths is None else read_hierarchies(Path(paths)) if isinstance(paths, str | Path) else dict(paths)
     names = _columns(dataset, options.columns, tuple(files))
     if options.out is not None:
+        if Path(options.out).is_file():
+            raise OutputError(f"{options.out} is a file; hierarchies are written into a folder, so name one")
         for name in names:
             check_free(Path(options.out) / file_name(dataset.name, name), overwrite=options.overwrite)
     declared = declared_orders(options.order)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -119,7 +120,8 @@ def check_same_rows(original: pa.Table, shown: pa.Table, *, source: str, finishe
 
 def _texts(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        column = pc.cast(column, pa.float64())
+        with suppress(pa.ArrowInvalid):  # whole numbers of more digits than a real number has stay as they are written
+            column = pc.cast(column, pa.float64())
     texts = pc.fill_null(pc.cast(column, pa.string()), "\0")
     return np.array(texts.to_pylist(), dtype=object)
 

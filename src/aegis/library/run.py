@@ -134,7 +134,7 @@ def run(options: Run) -> Rerun:
             raise HierarchyError(f"{error} under hierarchies in {path.name}, or choose anew with --choose") from None
         except PolicyNotSatisfiedError as error:
             if comparison is None:
-                raise
+                raise PolicyNotSatisfiedError(f"{error}, or choose anew on this table with --choose") from None
             comparison = next_best(comparison, project, error)
             project = with_choice(project, comparison, comparison.best)
             differences = (*differences, comparison.notes[-1], f"recommended now: {comparison.why}")

@@ -10,9 +10,11 @@ from aegis._version import __version__
 from aegis.commands.fields import NO_LEDGER, READING, Reading
 from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
+from aegis.data.output import check_apart
 from aegis.data.project import PROJECT_FILE, Project, read_project
 from aegis.data.schema import Roles
-from aegis.errors import OptionError, PolicyNotSatisfiedError, ProjectError
+from aegis.errors import InputError, OptionError, PolicyNotSatisfiedError, ProjectError
+from aegis.learners.sample import LEAST_ROWS
 from aegis.library.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Leaving, Settings, compare, something_left
@@ -40,6 +42,7 @@ from aegis.library.guided.looking import (
     person_columns,
     values_to_tell_apart,
 )
+from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.guided.started import Started, outcome, report_path
 from aegis.library.guided.terminal_guide import TerminalGuide
@@ -50,6 +53,7 @@ from aegis.library.recognition import refuse_rows_of_others
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation
+from aegis.plural import count
 from aegis.report.page import write_page
 from aegis.report.start_report import render_start
 
@@ -77,6 +81,7 @@ def walk(options: Start, guide: Guide) -> Started:
     for kind in options.candidates:
         CANDIDATES[kind]  # says which there are if it is not one of them
     project = opened_project(options)
+    check_outputs(options, project)
     guide.begin(1, "What is in the table")
     project, dataset, seen = looked(project, options, guide)
     if options.has_ledger:
@@ -149,6 +154,7 @@ def opened_project(options: Start) -> Project:
     data = str(options.data)
     folder = Path() if "://" in data or options.engine else Path(data).parent
     path = Path(options.project) if options.project is not None else folder / PROJECT_FILE
+    check_apart([path], [data])
     if path.is_file() and not options.restart:
         project = read_project(path)
         if not project.is_about(data):
@@ -182,6 +188,11 @@ def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dat
     dataset = open_project_table(project, options)
     seen = look(dataset)
     guide.show_look(seen)
+    if seen.profile.rows < LEAST_ROWS:  # said before anything is asked: the race would say it after every question
+        raise InputError(
+            f"{seen.profile.name} has {count(seen.profile.rows, 'row')}, and at least {LEAST_ROWS} are needed to say "
+            "what a release is worth; give more rows, or mask these by hand (aegis release)"
+        )
     if project.has_roles:
         return project, dataset, seen
     added: dict[str, tuple[str, ...]] = {}
@@ -223,11 +234,21 @@ def with_policy(project: Project, dataset: Dataset, seen: Look, options: Start, 
     purpose = options.purpose or project.purpose or guide.purpose(project.roles, USUAL)
     unit = _unit(project.roles, seen, options, guide)
     k = options.k or guide.fewest(purpose, project.roles, PURPOSES[purpose].k, unit=unit)
+    _check_enough(k, seen, unit)
     distinct = values_to_tell_apart(dataset, seen, project.roles, unit)
     policy = policy_for(purpose, project.roles, distinct=distinct, k=k, unit=unit)
     for note in asked_for_less(purpose, seen, distinct, unit):
         guide.note(note)
     return replace(project.without_choice(), purpose=purpose, policy=policy)
+
+
+def _check_enough(k: int, seen: Look, unit: str | None) -> None:
+    """Raise where more are to look alike than there are."""
+    people = {column.name: column.distinct for column in seen.profile.columns}
+    there_are = seen.profile.rows if unit is None else people[unit]
+    if k > there_are:
+        whom = count(there_are, "row") if unit is None else count(there_are, "person", "people")
+        raise OptionError(f"k = {k:,}, and the table has {whom}; ask for fewer that look alike")
 
 
 def _unit(roles: Roles, seen: Look, options: Start, guide: Guide) -> str | None:

@@ -263,6 +263,8 @@ def _parsed(path: Path) -> list[Entry]:
         except (ValueError, KeyError, TypeError, AttributeError):
             whole = False
         if not whole:
+            if number == 1 and not line.startswith(b"{"):
+                raise LedgerError(f"{path.name} is no ledger; one is called DATA.ledger.jsonl, and a release begins it")
             raise LedgerError(
                 f"line {number} of the ledger {path.name} is not as it was written: it was edited, moved or removed; "
                 "put the original back from a backup"

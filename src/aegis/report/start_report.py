@@ -136,6 +136,7 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
             "risk": "–" if each.average_risk is None else percent(each.average_risk),
             "starred": f"{each.suppressed:,}",
             "why": each.why,
+            "instead": "" if each.can_leave else comparison.instead(each.name),
         }
         for each in comparison.candidates
     ]

@@ -170,6 +170,10 @@ def test_a_group_hidden_though_it_is_large_has_one_illness(stage: Stage, find: F
     spread = {**original, "age": [20, 20, 21, 21, *[40] * 8], "illness": mixed}
     result = find("minimality", stage(spread, {**table, "illness": mixed}, policy=policy))
     assert (result.people, result.singled_out) == (4, 0), "groups of two were hidden for their size"
+    of_three = {**policy, "l": {"illness": {"kind": "distinct", "l": 3}}}
+    result = find("minimality", stage(original, table, policy=of_three))
+    assert result.not_applicable is not None
+    assert result.not_applicable.startswith("no model asks for exactly two"), "it asks for three, and is not misquoted"
 
 
 def test_tight_intervals_give_their_ends_away(stage: Stage, find: Find) -> None:

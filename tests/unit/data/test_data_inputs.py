@@ -153,6 +153,28 @@ def test_json_is_a_record_on_every_line_or_a_list_of_them(tmp_path: Path, ending
     assert rows[4]["smoker"] is None
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "json"])
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (("2024-12-31", None, "1955-01-29"), Kind.DATE),
+        (("2024-12-31T00:00:00.000", "1955-01-29T00:00:00.000"), Kind.DATE),
+        (("2024-12-31T08:30:00.250", "1955-01-29T09:00:00"), Kind.TIMESTAMP),
+        (("2024-12-31T08:30:00Z", "1955-01-29T09:00:00+02:00"), Kind.TIMESTAMP),
+        (("2024-12-31", "2024-02-31"), Kind.TEXT),
+        (("2024-12-31", "soon"), Kind.TEXT),
+    ],
+)
+def test_days_and_times_in_json_are_no_texts(
+    tmp_path: Path, ending: str, texts: tuple[str | None, ...], kind: Kind
+) -> None:
+    """A birthday as data frames write it was a text with a value for every person, masked like a category."""
+    records = [{"born": text, "row": row} for row, text in enumerate(texts)]
+    path = tmp_path / f"people.{ending}"
+    path.write_text(json.dumps(records) if ending == "json" else "\n".join(map(json.dumps, records)) + "\n")
+    assert [column.kind for column in open_dataset(path).schema] == [kind, Kind.INTEGER]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -233,6 +255,33 @@ def test_without_the_reader_the_install_line_is_said(tmp_path: Path, monkeypatch
     path = workbook(tmp_path / "stays.xlsx", {"visits": [["a"], [1]]})
     with pytest.raises(MissingExtraError, match=r"aegis-share\[excel\]"):
         open_dataset(path)
+
+
+@pytest.mark.parametrize(("encoding", "text"), [("cp1252", "Zoë zahlt 5 €"), ("cp932", "年齢"), ("cp1250", "Łukasz")])
+def test_a_file_is_read_in_the_encoding_of_any_spreadsheet(tmp_path: Path, encoding: str, text: str) -> None:
+    path = tmp_path / "stays.csv.gz"
+    path.write_bytes(gzip.compress(f'note;age\n{text};41\n"a\r\nb";42\n'.encode(encoding)))
+    rows = ask(open_dataset(path, encoding=encoding).table).to_pylist()
+    assert rows == [{"note": text, "age": 41}, {"note": "a\r\nb", "age": 42}]
+
+
+def test_what_is_no_text_of_an_encoding_is_said_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "stays.csv"
+    path.write_bytes(b"note,age\ncanary \x81,41\n")
+    with pytest.raises(DataError, match="is not text in cp1252") as refused:
+        open_dataset(path, encoding="cp1252")
+    assert "canary" not in str(refused.value)
+
+
+def test_what_a_ledger_keeps_for_itself_is_no_part_of_a_folder(tmp_path: Path) -> None:
+    """The folder of somebody's tables was read as the private rows of a ledger in it, and would have been released."""
+    private = tmp_path / "clinic.csv.ledger.private"
+    private.mkdir()
+    pa.parquet.write_table(pa.table({"digest": [1, 2]}), private / "rows.parquet")
+    with pytest.raises(DataError, match="without Parquet files"):
+        open_dataset(tmp_path)
+    pa.parquet.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / "part.parquet")
+    assert open_dataset(tmp_path).schema.names == ("a",)
 
 
 def test_a_folder_of_parquet_files_is_one_table_and_a_damaged_one_an_error(tmp_path: Path) -> None:

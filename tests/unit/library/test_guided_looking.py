@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -13,7 +14,17 @@ from aegis.counts.associations import dependent
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
-from aegis.library.guided.looking import Look, likely_label, look, roles_of, suggest_roles, values_to_tell_apart
+from aegis.library.guided.deciding import checked
+from aegis.library.guided.looking import (
+    AS_SAID,
+    Look,
+    label_words,
+    likely_label,
+    look,
+    roles_of,
+    suggest_roles,
+    values_to_tell_apart,
+)
 
 ROWS = 400
 
@@ -115,7 +126,58 @@ def test_a_column_that_tells_a_quasi_identifier_is_one_too() -> None:
     role, why = _role(seen, "cohort")
     assert role is Role.QUASI_IDENTIFYING
     assert why.startswith("tells age (")
-    assert _role(seen, "generation")[0] is Role.INSENSITIVE, "five ages in one are not told"
+    assert dependent(seen.rows, ["age"], ["generation"]) == (), "five ages in one are not told"
+
+
+def test_what_a_quasi_identifier_tells_is_one_too() -> None:
+    """Whoever knows a day knows its month: k by the days alone would be a promise that nobody keeps."""
+    days = [date(2023, 1, 1) + timedelta(days=(i * 7919) % 365) for i in range(4 * ROWS)]
+    ages = [20 + (i * 7) % 50 for i in range(4 * ROWS)]
+    seen = _look(
+        {
+            "visit": days,
+            "age": ages,
+            "month": [f"m{day.month}" for day in days],
+            "week": [day.isocalendar()[1] for day in days],
+            "generation": [f"g{age // 5}" for age in ages],
+            "shop": ["abcdef"[(i * i // 3) % 6] for i in range(4 * ROWS)],
+            "outcome": ["uv"[(i * i // 7) % 2] for i in range(4 * ROWS)],
+        }
+    )
+    for column, by in (("month", "visit"), ("week", "visit"), ("generation", "age")):
+        role, why = _role(seen, column)
+        assert role is Role.QUASI_IDENTIFYING, column
+        assert why.startswith(f"is known to whoever knows {by} (right in "), column
+    assert _role(seen, "shop")[0] is Role.INSENSITIVE
+
+
+def test_a_birthday_that_nobody_shares_still_tells_the_age_it_gives() -> None:
+    born = [date(1930, 1, 1) + timedelta(days=i * 7) for i in range(4 * ROWS)]
+    seen = _look(
+        {
+            "born": born,
+            "decade": [f"{day.year // 10}0s" for day in born],
+            "shop": ["abcdef"[(i * i // 3) % 6] for i in range(4 * ROWS)],
+            "outcome": ["uv"[(i * i // 7) % 2] for i in range(4 * ROWS)],
+        }
+    )
+    assert _role(seen, "decade")[0] is Role.QUASI_IDENTIFYING
+    assert _role(seen, "shop")[0] is Role.INSENSITIVE
+
+
+def test_what_was_named_insensitive_stays_so_however_much_it_tells() -> None:
+    ages = [20 + (i * 7) % 50 for i in range(ROWS)]
+    cohort, generation = [1990 - age for age in ages], [f"g{age // 5}" for age in ages]
+    seen = _look(_plain(birth_year=[1990 - age for age in ages], cohort=cohort, generation=generation))
+    suggested = [
+        replace(each, role=Role.INSENSITIVE, why=AS_SAID) if each.column in ("cohort", "generation") else each
+        for each in suggest_roles(seen, "outcome")
+    ]
+    decided, notes = checked(seen, suggested)
+    roles = {each.column: each for each in decided}
+    assert roles["cohort"].role is roles["generation"].role is Role.INSENSITIVE, "cohort tells two, and stays"
+    assert [note.partition(" ")[0] for note in notes] == ["cohort", "generation"]
+    assert notes[1].endswith("because you named it insensitive: no promise counts what it adds")
 
 
 def test_codes_of_regions_tell_their_country_though_their_order_means_nothing() -> None:
@@ -152,6 +214,24 @@ def test_where_nothing_looks_known_whatever_varies_counts() -> None:
     assert {each.column: each.role for each in suggested} == {"a": Role.QUASI_IDENTIFYING, "b": Role.INSENSITIVE}
     assert "to be safe" in suggested[0].why
     assert roles_of("y", suggested).quasi_identifying == ("a",)
+
+
+def test_a_label_that_looks_sensitive_is_said_to_leave_as_it_is() -> None:
+    seen = _look(_plain(diagnosis=["abc"[(i * i // 5) % 3] for i in range(ROWS)]))
+    roles = roles_of("diagnosis", suggest_roles(seen, "diagnosis"))
+    said = label_words(seen, "diagnosis", roles)
+    assert said is not None
+    assert said.startswith("diagnosis looks sensitive and leaves as it is, because it is the label")
+    assert label_words(seen, "outcome", roles_of("outcome", suggest_roles(seen, "outcome"))) is None
+    named = roles_of("diagnosis", suggest_roles(seen, "diagnosis"), label_is_sensitive=True)
+    assert label_words(seen, "diagnosis", named) is None
+
+
+def test_to_be_admitted_again_is_an_outcome_and_no_admission() -> None:
+    names = {"Aufnahmedatum": ["abcdefgh"[i % 8] for i in range(ROWS)], "Alter": [20 + i % 50 for i in range(ROWS)]}
+    seen = _look({"Wiederaufnahme": ["ja" if i * i // 7 % 2 else "nein" for i in range(ROWS)], **names})
+    assert likely_label(seen) == "Wiederaufnahme"
+    assert _role(seen, "Aufnahmedatum", "Wiederaufnahme")[0] is Role.QUASI_IDENTIFYING
 
 
 def test_a_table_without_anything_to_predict_is_said() -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import aegis
 from aegis.errors import DataError, LedgerError, OptionError, PolicyNotSatisfiedError, VerificationError
+from aegis.library.row_by_row import check_same_rows
 from aegis.releases.ledger import ledger_path
 
 POLICY = {"quasi_identifying": ["age", "zip"], "identifying": ["person"], "insensitive": ["ward", "label"], "k": 5}
@@ -188,3 +190,13 @@ def test_a_file_with_the_certificate_of_another_is_refused(source: Path) -> None
         aegis.check(source, policy=POLICY, release=[certified.out])
     with pytest.raises(DataError, match="no file"):
         aegis.check(source, policy=POLICY, release=[source.with_name("absent.csv")])
+
+
+def test_numbers_of_more_digits_than_a_real_number_has_say_which_row_is_which() -> None:
+    """A column of long numbers ended every release of boxes or clusters with an internal error."""
+    numbers = [9_041_540_200_754_841 + 7 * row for row in range(20)]
+    original = pa.table({"account": numbers, "age": list(range(20))})
+    same = check_same_rows(original, original.set_column(1, "age", [["*"] * 20]), source="a", finished="b")
+    assert (same.columns, same.rows_told_apart) == (("account",), 20)
+    with pytest.raises(DataError, match="not in the order"):
+        check_same_rows(original, original.take(list(range(19, -1, -1))), source="a", finished="b")

@@ -170,6 +170,7 @@ def test_a_policy_that_does_not_fit_the_table(text: str, own: Roles, message: st
         ("k: 5\nmax_suppression: some", "max_suppression"),
         ("k: 5\nsuppressed: forgotten", "suppressed must be one of judged, exempt, dropped"),
         ("k: 5\nquasi_identifying: [a]\nsensitive: [a]", "'a' is named both"),
+        ("k: 5\nquasi_identifying: [a, a]", "'a' is named twice as quasi_identifying"),
         ("k: 5\nquasi_identifying: {a: 1}", "must be a list of column names"),
         ("l: {a: 2}\nquasi_identifying: [a]", "protects 'a' as a sensitive attribute and names it quasi_identifying"),
         ("l: {a: [2, 3]}", "asks twice for distinct-l-diversity of a"),

@@ -138,10 +138,13 @@ def test_a_ledger_that_was_written_anew_is_found(path: Path, tmp_path: Path) -> 
         read_ledger(path)
 
 
-@pytest.mark.parametrize("text", ["garbage\n", "{}\n", "[1]\n", '{"sequence": "x"}\n'])
-def test_what_is_no_ledger_is_refused(path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("garbage\n", "is no ledger"), ("{}\n", "line 1"), ("[1]\n", "is no ledger"), ('{"sequence": "x"}\n', "line 1")],
+)
+def test_what_is_no_ledger_is_refused(path: Path, text: str, said: str) -> None:
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(LedgerError, match="line 1"):
+    with pytest.raises(LedgerError, match=said):
         read_ledger(path)
 
 

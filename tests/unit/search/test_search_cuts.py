@@ -139,8 +139,8 @@ def test_intervals_of_days_do_not_tell_the_first_and_the_last_day() -> None:
     domain = Domain.of(Kind.DATE, days.astype(Kind.DATE.dtype))
     mask = mask_for(domain, np.array([0, 0, 1, 2, 2]), np.full(5, 9))
     assert transition(mask, domain, np.ones(5)).target.labels() == [
-        "(-inf, 1950-06-01)",
-        "[1950-06-01, 1999-01-01)",  # no day of anybody's: the year begins between the two
+        "(-inf, 1950-05-31)",  # no day of anybody's, though a month begins on somebody's
+        "[1950-05-31, 1999-01-01)",  # the year begins between the two
         "[1999-01-01, inf)",
     ]
 

@@ -33,7 +33,7 @@ def minimality(scene: Scene) -> Claims | NotApplicable:
     ]
     if not diverse:
         return NotApplicable(
-            reason="the policy asks for no two different sensitive values, so a group fails by size only"
+            reason="no model asks for exactly two sensitive values in a group: what is hidden tells no single one"
         )
     groups = _masked_groups(scene, release)
     starred = starred_rows(release.texts, scene.known)

@@ -23,13 +23,13 @@ from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, Side
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples, rare_values
 from aegis.candidates.boxes.walking import shown_values
-from aegis.candidates.search.masks import edge_between
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Tuples
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.masking.edge import edge_between, moment_between
 from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.model import ClassModel
 from aegis.privacy.models.k_anonymity import KAnonymity
@@ -311,6 +311,6 @@ def _ordered_cut(column: int, domain: Domain, ends: list[int], children: list[in
     if domain.kind.is_number:
         below = edge_between(float(first), float(second), domain.kind)
     else:
-        below = str(second)
+        below = str(np.datetime64(moment_between(first, second, domain.kind)))
     side: Side | None = "then" if holds_missing[low] else "else" if holds_missing[1 - low] else None
     return Cut(column=column, then=children[low], other=children[1 - low], below=below, missing=side)

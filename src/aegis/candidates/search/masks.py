@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from aegis.counts.disclosure_rule import may_name
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import TOP
 from aegis.data.kind import Kind
+from aegis.masking.edge import edge_between, moment_between
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.date_ranges import DateRanges
@@ -34,7 +34,7 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
 
     >>> ages = Domain.of(Kind.INTEGER, [20, 25, 40])
     >>> mask_for(ages, np.array([0, 0, 1]), np.ones(3, dtype=np.int64)).parameters()
-    {'edges': [40.0]}
+    {'edges': [30.0]}
     """
     if len(np.unique(groups)) == 1:
         return Suppress()
@@ -68,37 +68,6 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
         common = int(may_name(counts[commonest]).sum())
         named[_name([shown[code] for code in commonest], common, named)] = [shown[code] for code in codes]
     return Regroup(groups=named)
-
-
-def moment_between(low: np.datetime64, high: np.datetime64, kind: Kind) -> date | datetime:
-    """The first moment of the longest stretch of the calendar that begins after ``low`` and not after ``high``.
-
-    A year, a month, a day, an hour: an edge that is nobody's own moment where there is room for one.
-
-    >>> moment_between(np.datetime64("2020-03-04T09:10"), np.datetime64("2020-03-04T10:00:01"), Kind.TIMESTAMP)
-    datetime.datetime(2020, 3, 4, 10, 0)
-    >>> moment_between(np.datetime64("2019-11-04"), np.datetime64("2020-02-07"), Kind.DATE)
-    datetime.date(2020, 1, 1)
-    """
-    unit = "D" if kind is Kind.DATE else "us"
-    begins = (high.astype(f"datetime64[{stretch}]") for stretch in ("Y", "M", "D", "h", "m", "s"))
-    edge = next((begin for begin in begins if low < begin <= high), high)
-    moment: date | datetime = edge.astype(f"datetime64[{unit}]").tolist()
-    return moment
-
-
-def edge_between(low: float, high: float, kind: Kind) -> float:
-    """The shortest decimal above ``low`` and at most ``high``: an edge that reads well and divides the two."""
-    if kind is Kind.INTEGER:
-        return high
-    for digits in range(1, 16):
-        edge = float(f"{high:.{digits}g}")
-        if low < edge <= high:
-            return edge
-        middle = float(f"{(low + high) / 2:.{digits}g}")
-        if low < middle <= high:
-            return middle
-    return high
 
 
 def _name(values: list[str], common: int, taken: dict[str, list[str]]) -> str:

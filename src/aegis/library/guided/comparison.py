@@ -119,6 +119,14 @@ class Comparison(Result):
         """The candidates that can leave."""
         return tuple(each.name for each in self.candidates if each.can_leave)
 
+    def instead(self, name: str) -> str:
+        """Why a candidate that cannot leave here cannot, and the command that makes it where there is one."""
+        if name in self.rejected:
+            return f"{name} was refused: {self.rejected[name]}"
+        commands = {place.configuration: place.command for place in self.ranking.ranking}
+        own = f": {commands[name]}" if commands.get(name) else ""
+        return f"{name} is made by a command of its own{own}"
+
     def without(self, name: str, *, because: str) -> Comparison:
         """The comparison where a release of ``name`` was refused, and the next one is recommended."""
         left = tuple(replace(each, can_leave=False) if each.name == name else each for each in self.candidates)

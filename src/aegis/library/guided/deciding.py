@@ -9,14 +9,23 @@ from dataclasses import replace
 import typer
 
 from aegis.commands.start import Start
-from aegis.counts.associations import dependent
+from aegis.counts.associations import dependent, following
 from aegis.counts.collect_classes import rows_alone
 from aegis.data.dataset import Dataset
 from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.guided.guide import Guide
-from aegis.library.guided.looking import AS_GIVEN, AS_SAID, Look, SuggestedRole, likely_label, roles_of, suggest_roles
+from aegis.library.guided.looking import (
+    AS_GIVEN,
+    AS_SAID,
+    Look,
+    SuggestedRole,
+    label_words,
+    likely_label,
+    roles_of,
+    suggest_roles,
+)
 from aegis.plural import count
 
 _ROLES_GIVEN = ("label", "label_bins", "identifying", "quasi", "sensitive", "insensitive", "roles")
@@ -48,6 +57,9 @@ def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Pr
             "(age, zip, sex, …) with --quasi"
         )
     roles = roles_of(label, decided, label_is_sensitive=label in options.sensitive)
+    of_label = label_words(seen, label, roles)
+    if of_label is not None:
+        guide.note(of_label)
     return replace(project.without_choice(), roles=roles, label_bins=bins, policy=None)
 
 
@@ -63,28 +75,29 @@ def _kept_when_left(project: Project, guide: Guide) -> Iterator[None]:
 
 
 def checked(seen: Look, decided: Sequence[SuggestedRole]) -> tuple[tuple[SuggestedRole, ...], tuple[str, ...]]:
-    """The roles with every column quasi-identifying that tells one which is, and what there is to say of them.
+    """The roles with every column quasi-identifying that tells one which is, or is told by it, and what to say of them.
 
     A column that somebody named insensitive stays so, and the sentence says what can be read from it.
     """
     roles = {each.column: each for each in decided}
     quasi = [name for name, each in roles.items() if each.role is Role.QUASI_IDENTIFYING]
     others = [name for name, each in roles.items() if each.role is Role.INSENSITIVE]
+    found: dict[str, tuple[str, str, str]] = {}  # the first that is found of a column: what is so, why, and what of it
+    for each in dependent(seen.rows, quasi, others):
+        why = f"{each.sentence()}; {each.other} is quasi-identifying"
+        found.setdefault(each.column, (each.sentence(), why, f"what is masked in {each.other} can be read there"))
+    for each in following(seen.rows, quasi, [name for name in others if name not in found]):
+        why = f"{each.as_known()}, which is quasi-identifying"
+        found[each.other] = (each.as_known(), why, "no promise counts what it adds")
     notes = []
-    for dependence in dependent(seen.rows, quasi, others):
-        each = roles[dependence.column]
-        if each.role is not Role.INSENSITIVE:
-            continue  # it tells several
-        why = f"{dependence.sentence()}; {dependence.other} is quasi-identifying"
-        if each.why in (AS_GIVEN, AS_SAID):
-            notes.append(
-                f"{dependence.column} {dependence.sentence()} and leaves as it is because you named it insensitive: "
-                f"what is masked in {dependence.other} can be read there"
-            )
-            roles[dependence.column] = replace(each, why=f"{each.why}, though it {why}")
+    for name, (so, why, what_of_it) in found.items():
+        before = roles[name]
+        if before.why in (AS_GIVEN, AS_SAID):
+            notes.append(f"{name} {so} and leaves as it is because you named it insensitive: {what_of_it}")
+            roles[name] = replace(before, why=f"{before.why}, though it {why}")
         else:
-            notes.append(f"{dependence.column} {dependence.sentence()}, so it is quasi-identifying too")
-            roles[dependence.column] = SuggestedRole(column=dependence.column, role=Role.QUASI_IDENTIFYING, why=why)
+            notes.append(f"{name} {so}, so it is quasi-identifying too")
+            roles[name] = SuggestedRole(column=name, role=Role.QUASI_IDENTIFYING, why=why)
     return tuple(roles.values()), tuple(notes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.counts.associations import FirstRows, dependent, leaks
+from aegis.counts.associations import FirstRows, dependent, following, leaks
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.findings import Findings, find
 from aegis.counts.profile import Profile, profile
@@ -129,6 +129,17 @@ def likely_label(seen: Look) -> str:
     return varied[-1]
 
 
+def label_words(seen: Look, label: str, roles: Roles) -> str | None:
+    """What is to be said of a label that looks sensitive and was not named so; None where there is nothing."""
+    (column,) = (each for each in seen.profile.columns if each.name == label)
+    if column.suggested is not Role.SENSITIVE or label in roles.sensitive:
+        return None
+    return (
+        f"{label} looks sensitive and leaves as it is, because it is the label: no group has to hold several values of "
+        f"it, so some may give it away. Name it sensitive too (--sensitive) if it must not be learned about a person"
+    )
+
+
 def person_columns(seen: Look, roles: Roles) -> tuple[str, ...]:
     """The columns that look as if they said whose rows they are, the likeliest first.
 
@@ -158,7 +169,8 @@ def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
     """A role with its reason for every column but the label, in the table's order.
 
     What the roles file says stays. A column that tells the label by itself is left out with the identifying ones; one
-    that tells a quasi-identifier is quasi-identifying too, because what is masked there could be read here.
+    that tells a quasi-identifier is quasi-identifying too, because what is masked there could be read here, and so is
+    one that a quasi-identifier tells, because whoever knows that one looks for people by both.
     """
     suggested: dict[str, SuggestedRole] = {}
     for column in seen.profile.columns:
@@ -186,6 +198,10 @@ def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
     for dependence in dependent(seen.rows, quasi, others):
         why = f"{dependence.sentence()}; {dependence.other} is quasi-identifying"
         suggested[dependence.column] = SuggestedRole(column=dependence.column, role=Role.QUASI_IDENTIFYING, why=why)
+    left = [name for name in others if _is(suggested, name, Role.INSENSITIVE)]
+    for dependence in following(seen.rows, quasi, left):
+        why = f"{dependence.as_known()}, which is quasi-identifying"
+        suggested[dependence.other] = SuggestedRole(column=dependence.other, role=Role.QUASI_IDENTIFYING, why=why)
     if not quasi:
         why = "nothing looks like what people know of each other, so to be safe whatever varies counts"
         for column in seen.profile.columns:

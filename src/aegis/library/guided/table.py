@@ -36,6 +36,7 @@ from aegis.library.guided.looking import (
     AS_GIVEN,
     Look,
     SuggestedRole,
+    label_words,
     likely_label,
     look,
     person_columns,
@@ -284,6 +285,7 @@ def _decided(
     )
     suggested, of_roles = checked(seen, tuple(named_so))
     roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
+    of_label = label_words(seen, label, roles)
     unit = _unit(seen, roles)
     distinct = _distinct(data, reading, seen, roles, unit)
     return OpenTable(
@@ -294,7 +296,7 @@ def _decided(
         why={each.column: each.why for each in suggested},
         policy=policy_for(purpose, roles, distinct=distinct, unit=unit),
         purpose=purpose,
-        of_roles=tuple(of_roles),
+        of_roles=(*of_roles, *(() if of_label is None else (of_label,))),
         of_policy=asked_for_less(purpose, seen, distinct, unit),
     )
 

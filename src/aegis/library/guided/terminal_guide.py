@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -183,7 +183,10 @@ class TerminalGuide(Guide):
         talk.print(f"Recommended: {comparison.why}.", style="bold", soft_wrap=True)
 
     def choose(self, comparison: Comparison) -> str:
-        return self._choice("Which one shall leave?", list(comparison.able), comparison.recommended, list_all=False)
+        others = {each.name: comparison.instead(each.name) for each in comparison.candidates if not each.can_leave}
+        return self._choice(
+            "Which one shall leave?", list(comparison.able), comparison.recommended, list_all=False, instead=others
+        )
 
     def show_changes(self, changed: Sequence[ColumnChange]) -> None:
         rows = [
@@ -232,11 +235,23 @@ class TerminalGuide(Guide):
                 return int(answer)
             terminal.talk().print(f"a whole number from {least} up, please")
 
-    def _choice(self, question: str, allowed: list[str], suggestion: str, *, list_all: bool = True) -> str:
+    def _choice(
+        self,
+        question: str,
+        allowed: list[str],
+        suggestion: str,
+        *,
+        list_all: bool = True,
+        instead: Mapping[str, str] | None = None,
+    ) -> str:
+        """One of ``allowed``; ``instead`` says why some other answers cannot be taken."""
         while True:
             answer = self._text(f"{question} ({', '.join(allowed)})" if list_all else question, suggestion)
             if answer in allowed:
                 return answer
+            if instead is not None and answer in instead:
+                terminal.talk().print(instead[answer], soft_wrap=True)
+                continue
             terminal.talk().print(f"one of {', '.join(allowed)}, please", soft_wrap=True)
 
     def _column(self, question: str, suggestion: str, columns: Sequence[str]) -> str:

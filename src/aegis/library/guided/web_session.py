@@ -34,6 +34,7 @@ from aegis.library.guided.hierarchy_drafts import (
 )
 from aegis.library.guided.leaving import free_name
 from aegis.library.guided.looking import AS_SAID, Look, SuggestedRole, likely_label, look, suggest_roles
+from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL
 from aegis.library.guided.started import Started
 from aegis.library.start import (
@@ -125,6 +126,7 @@ class Session:
     def __init__(self, options: Start) -> None:
         self.options = options
         self.project: Project = opened_project(options)
+        check_outputs(options, self.project)
         self.dataset: Dataset = open_project_table(self.project, options)
         self.seen: Look = look(self.dataset)
         self.label: str | None = None if self.project.roles is None else self.project.roles.label

@@ -15,6 +15,7 @@ from aegis.data.domain import Domain, distinct, show
 from aegis.data.interval import Interval
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
+from aegis.masking.edge import edge_between
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold, is_multiple
 from aegis.masking.parameter import Number, Rule, Whole, check_finite, check_parameters, fifteen_digits, is_list
@@ -103,7 +104,7 @@ class Bucketize(ExpressionMask):
             edges = _equal_width(without_few(values, counts), domain.kind, self.count)
         else:
             assert self.quantiles is not None
-            edges = _equal_frequency(values, np.asarray(counts[: len(values)], dtype=np.float64), self.quantiles)
+            edges = _equal_frequency(domain, np.asarray(counts[: len(values)], dtype=np.float64), self.quantiles)
         return Bucketize(edges=edges or (float(values[0]),))
 
     def on_values(self, values: Values) -> Values:
@@ -178,10 +179,14 @@ def _equal_width(values: Values, kind: Kind, count: int) -> tuple[float, ...]:
     return tuple(sorted({fifteen_digits(edge) for edge in rounded.tolist()}))
 
 
-def _equal_frequency(values: Values, counts: NDArray[np.float64], quantiles: int) -> tuple[float, ...]:
+def _equal_frequency(domain: Domain, counts: NDArray[np.float64], quantiles: int) -> tuple[float, ...]:
+    numbers = domain.values.astype(np.float64)
     before = np.concatenate([[0.0], np.cumsum(counts)[:-1]])  # how many records lie below each value
     goals = counts.sum() * np.arange(1, quantiles) / quantiles
-    right = np.clip(np.searchsorted(before, goals), 1, len(values) - 1)
+    right = np.clip(np.searchsorted(before, goals), 1, len(numbers) - 1)
     nearer_left = (right > 1) & (goals - before[right - 1] < before[right] - goals)
     cuts = distinct(np.where(nearer_left, right - 1, right))
-    return tuple(sorted({fifteen_digits(edge) for edge in values[cuts].astype(np.float64).tolist()}))
+    edges = (
+        edge_between(float(numbers[cut - 1]), float(numbers[cut]), domain.kind) for cut in cuts.astype(int).tolist()
+    )
+    return tuple(sorted({fifteen_digits(edge) for edge in edges}))

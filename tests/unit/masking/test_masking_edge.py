@@ -1,0 +1,80 @@
+"""Edges that are published stand on nobody's own value where there is room beside it."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aegis.candidates.boxes.growing import grow_boxes
+from aegis.candidates.boxes.growth import Growth
+from aegis.counts.class_table import ClassTable
+from aegis.data.domain import Domain
+from aegis.data.kind import Kind
+from aegis.masking.edge import edge_between, moment_between
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.privacy.policy import Policy
+
+WHOLE = st.integers(-(10**12), 10**12)
+REAL = st.floats(-1e9, 1e9, allow_nan=False)
+
+
+@given(WHOLE, WHOLE)
+def test_a_whole_number_is_between_where_one_is(one: int, other: int) -> None:
+    low, high = sorted((one, other))
+    if low < high:
+        edge = edge_between(float(low), float(high), Kind.INTEGER)
+        assert edge == int(edge)
+        assert low < edge <= high
+        assert (edge == high) == (high - low == 1)
+
+
+@given(REAL, REAL)
+def test_a_real_number_is_between(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    if low < high:
+        edge = edge_between(low, high, Kind.REAL)
+        assert low < edge <= high
+        if high - low > 1e-6 * max(abs(low), abs(high)):
+            assert edge < high
+
+
+@pytest.mark.parametrize("kind", [Kind.DATE, Kind.TIMESTAMP])
+@given(first=st.integers(-20_000, 20_000), gap=st.integers(1, 5_000))
+def test_a_moment_is_between_where_one_is(kind: Kind, first: int, gap: int) -> None:
+    unit = "D" if kind is Kind.DATE else "us"
+    low, high = np.datetime64(first, unit), np.datetime64(first + gap, unit)
+    edge = np.datetime64(moment_between(low, high, kind))
+    assert low < edge <= high
+    assert (edge == high) == (gap == 1)
+
+
+def test_buckets_of_equal_frequency_begin_at_nobodys_salary() -> None:
+    salaries = Domain.of(Kind.REAL, [1204.17, 1333.41, 1952.83, 2001.4, 2613.72, 3120.55])
+    edges = Bucketize(quantiles=3).resolve(salaries, np.ones(6)).edges
+    assert edges is not None
+    assert len(edges) == 2
+    assert not set(edges) & set(salaries.values.tolist())
+    whole = Domain.of(Kind.INTEGER, [18_911, 20_417, 31_733, 44_090])
+    assert Bucketize(quantiles=2).resolve(whole, np.ones(4)).edges == (30_000.0,)
+
+
+def test_boxes_begin_on_nobodys_birthday() -> None:
+    """Every end of a box of days was the birthday of one to four people, and stood in the released table."""
+    days = [date(1950, 1, 1) + timedelta(days=11 * i) for i in range(400)]
+    domain = Domain.of(Kind.DATE, np.array(days, dtype="datetime64[D]"))
+    ill = np.arange(400) // 40 % 2
+    table = ClassTable.from_codes(
+        columns=("born",),
+        domains=(domain,),
+        codes=np.arange(400).reshape(-1, 1),
+        counts=np.ones(400, dtype=np.int64),
+        contents={"ill": (Domain.of(Kind.TEXT, ["no", "yes"]), ill.astype(np.int64))},
+    )
+    grown = grow_boxes(table, Policy.from_mapping({"k": 5}), labels=["ill"], growth=Growth())
+    ends = {str(node.below) for node in grown.boxes.nodes if getattr(node, "below", None) is not None}
+    assert len(ends) > 3
+    assert not ends & {str(day) for day in days}
