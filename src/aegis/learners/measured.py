@@ -2,11 +2,16 @@
 
 Candidates are compared row by row on the same test rows. Variances are widened, because the parts that are tested in
 turn share their training rows (Nadeau and Bengio, 2003): with ``J`` parts by ``1 + J / (J − 1)``.
+
+Rows do not show all: where several attributes together decide, a learner finds them on the training rows of one part
+and misses them on those of another, and every row of a part has the same model. So where what the learners reach
+differs from part to part by more than the rows explain, that is the variance (`training_luck`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,26 +32,35 @@ class RowValues:
     """The values of one candidate: sums over repeats for each row of the stage, and how often each was tested.
 
     ``unpaired`` are the values of test rows of its own, where it is a table that is split inside itself; ``protocol``
-    says what it was tested on.
+    says what it was tested on. ``parts`` is what each learner reached on each part.
     """
 
     sums: Floats
     times: Floats
     unpaired: tuple[Floats, ...] = ()
     protocol: SplitProtocol = SplitProtocol.MASKED
+    parts: tuple[Floats, ...] = ()
 
     @classmethod
     def nothing_yet(cls, rows: int) -> RowValues:
         return cls(sums=np.zeros(rows), times=np.zeros(rows))
 
-    def with_part(self, part: Part, values: Floats, *, protocol: SplitProtocol = SplitProtocol.MASKED) -> RowValues:
+    def with_part(
+        self,
+        part: Part,
+        values: Floats,
+        *,
+        by_learner: Floats | None = None,
+        protocol: SplitProtocol = SplitProtocol.MASKED,
+    ) -> RowValues:
         """The same after another part was tested."""
+        parts = self.parts if by_learner is None else (*self.parts, by_learner)
         if protocol is SplitProtocol.OWN:
-            return replace(self, unpaired=(*self.unpaired, values), protocol=protocol)
+            return replace(self, unpaired=(*self.unpaired, values), protocol=protocol, parts=parts)
         sums, times = self.sums.copy(), self.times.copy()
         sums[part.testing] += values
         times[part.testing] += 1.0
-        return replace(self, sums=sums, times=times, protocol=protocol)
+        return replace(self, sums=sums, times=times, protocol=protocol, parts=parts)
 
     def values(self) -> Floats:
         """The value of each test row, averaged over the repeats."""
@@ -84,14 +98,20 @@ class Measured:
         """The standard error of a mean; a row that was tested several times is one row all the same."""
         values = self.values[name]
         rows = len(values) if self.is_paired(name) else len(values) / self.stage.repeats
-        return math.sqrt(self.widening * float(values.var()) / max(rows, 1))
+        by_rows = self.widening * float(values.var()) / max(rows, 1)
+        return math.sqrt(max(by_rows, float(training_luck([self.tested[name].parts])[0])))
 
     def difference_error(self, first: str, second: str) -> float:
         """The standard error of the difference of two means, row by row where both were tested on the same rows."""
         if self.is_paired(first) and self.is_paired(second):
             apart = self.values[first] - self.values[second]
-            return math.sqrt(self.widening * float(apart.var()) / max(len(apart), 1))
+            by_rows = self.widening * float(apart.var()) / max(len(apart), 1)
+            return math.sqrt(max(by_rows, float(self._luck([first, second]).sum())))
         return math.hypot(self.error(first), self.error(second))
+
+    def _luck(self, names: list[str]) -> Floats:
+        """`training_luck` of candidates that were tested on the same parts."""
+        return training_luck([self.tested[name].parts for name in names])
 
     def reliability(self, names: list[str]) -> float:
         """Which share of what differs between the candidates would be found again on other rows."""
@@ -127,7 +147,9 @@ class Measured:
     def _shares_of_first_places(
         self, names: list[str], *, sign: float, other_models: float, seed: int
     ) -> dict[str, float]:
+        rng = np.random.default_rng([seed, 1])
         means = sign * np.array([self.mean(name) for name in names])
+        lucky = np.zeros((DRAWS, len(names)))
         covariance = np.diag(np.full(len(names), 0.5 * other_models**2))
         paired = [place for place, name in enumerate(names) if self.is_paired(name)]
         if paired:
@@ -136,7 +158,13 @@ class Measured:
                 values = values - values.mean(axis=0)  # what all have in common decides nothing
             values -= values.mean(axis=1, keepdims=True)
             rows = values.shape[1]
-            covariance[np.ix_(paired, paired)] += (self.widening / rows**2) * (values @ values.T)
+            by_rows = (self.widening / rows**2) * (values @ values.T)
+            covariance[np.ix_(paired, paired)] += by_rows
+            beyond = np.maximum(self._luck([names[place] for place in paired]) - np.diagonal(by_rows), 0.0)
+            if beyond.any():
+                # Known from a few parts only, hence Student's distribution.
+                parts = len(self.tested[names[paired[0]]].parts)
+                lucky[:, paired] = np.sqrt(beyond) * rng.standard_t(3 * (parts - 1), size=(DRAWS, len(paired)))
         for place, name in enumerate(names):
             if place not in paired:
                 covariance[place, place] += self.error(name) ** 2
@@ -144,9 +172,31 @@ class Measured:
         least = 1e-12 * max(float(covariance.trace()), 1e-12)
         root = np.linalg.cholesky(covariance + np.diag(np.full(len(names), least)))
         draws = np.random.default_rng(seed).standard_normal((DRAWS, len(names)))
-        best = (means + draws @ root.T).argmax(axis=1)
+        best = (means + draws @ root.T + lucky).argmax(axis=1)
         counts = np.bincount(best, minlength=len(names)) / DRAWS
         return {name: float(chance) for name, chance in zip(names, counts, strict=True)}
+
+
+def training_luck(parts: Sequence[tuple[Floats, ...]]) -> Floats:
+    """The variance of each candidate's mean that what its learners reached from part to part shows.
+
+    Each of ``parts`` is a candidate's: what every learner reached, part by part. What a part does to all candidates
+    alike is taken out; learners have their luck apart from one another.
+
+    >>> lucky = (np.array([0.9, 0.5]), np.array([0.7, 0.5]))
+    >>> steady = (np.array([0.8, 0.5]), np.array([0.8, 0.5]))
+    >>> training_luck([lucky, steady]).round(5).tolist(), training_luck([lucky])[0].round(5)
+    ([0.00125, 0.00125], np.float64(0.0025))
+    """
+    tested = min((len(each) for each in parts), default=0)
+    if tested < 2:
+        return np.zeros(len(parts))
+    reached = np.array([each[:tested] for each in parts])  # candidates, parts, learners
+    apart = reached - reached.mean(axis=1, keepdims=True)
+    if len(parts) > 1:
+        apart = (apart - apart.mean(axis=0)) * math.sqrt(len(parts) / (len(parts) - 1.0))
+    of_learners = (apart**2).sum(axis=1) / (tested * (tested - 1.0))
+    return np.asarray(of_learners.sum(axis=1) / reached.shape[2] ** 2)
 
 
 def likeliest(chances: dict[str, float], wanted: float) -> list[str]:

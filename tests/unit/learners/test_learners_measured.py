@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from aegis.learners.measured import Measured, RowValues, likeliest
+from aegis.learners.measured import Measured, RowValues, likeliest, training_luck
 from aegis.learners.race_result import RaceStage
 
 ROWS = 2_000
@@ -75,6 +77,39 @@ def test_other_models_leave_a_chance_to_the_one_behind() -> None:
     stage = measured({"behind": np.zeros(ROWS), "ahead": np.full(ROWS, 0.01)})
     assert chances(stage)["behind"] == 0.0
     assert 0.1 < chances(stage, other_models=0.01)["behind"] < 0.22  # one standard deviation behind
+
+
+def with_parts(stage: Measured, parts: dict[str, list[list[float]]]) -> Measured:
+    """The same stage with what each learner reached on each part."""
+    tested = {
+        name: replace(stage.tested[name], parts=tuple(np.array(part) for part in reached))
+        for name, reached in parts.items()
+    }
+    return Measured.of(stage.stage, tested)
+
+
+def test_a_learner_that_missed_on_one_part_leaves_its_candidate_a_chance() -> None:
+    stage = measured({"behind": np.full(ROWS, 0.70), "ahead": np.full(ROWS, 0.75)})
+    assert chances(stage)["behind"] == 0.0  # no row differs, so rows alone are sure
+    steady = with_parts(stage, {"behind": [[0.7, 0.7], [0.7, 0.7]], "ahead": [[0.75, 0.75], [0.75, 0.75]]})
+    assert chances(steady)["behind"] == 0.0
+    missed = with_parts(stage, {"behind": [[0.8, 0.7], [0.6, 0.7]], "ahead": [[0.75, 0.75], [0.75, 0.75]]})
+    assert 0.05 < chances(missed)["behind"] < 0.35
+    assert missed.error("behind") == pytest.approx(0.05)  # half of .2, shared by two learners
+    assert missed.error("ahead") == 0.0
+    assert missed.difference_error("ahead", "behind") == pytest.approx(0.05)
+
+
+def test_parts_that_are_hard_for_all_are_no_luck() -> None:
+    stage = measured({"behind": np.full(ROWS, 0.70), "ahead": np.full(ROWS, 0.75)})
+    hard = with_parts(stage, {"behind": [[0.8], [0.6]], "ahead": [[0.85], [0.65]]})
+    assert chances(hard)["behind"] == 0.0
+
+
+def test_luck_averages_out_over_parts() -> None:
+    few, many = ([np.array([0.8]), np.array([0.6])] * times for times in (1, 8))
+    assert training_luck([tuple(many)])[0] < training_luck([tuple(few)])[0] / 8
+    assert training_luck([(np.array([0.8]),)])[0] == 0.0  # one part shows none
 
 
 def test_of_many_only_those_in_reach_have_a_chance() -> None:
