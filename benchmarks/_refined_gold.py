@@ -107,9 +107,9 @@ def _refined(
     chosen: str,
 ) -> RefinedGold:
     gold = RefinedGold(by_split=known)
-    first = gold.splits
+    first, spread = gold.splits, pooled_spread(np.stack(list(known.values())))
     while gold.splits < MOST_TIMES * first:
-        contenders = contenders_of(gold, chosen)
+        contenders = contenders_of(gold, chosen, spread=spread if gold.splits < FEW_SPLITS else None)
         if len(contenders) < 2:
             break
         more = {score.configuration: _by_split(score, goal) for score in trained(contenders, 2 * gold.splits)}
@@ -117,22 +117,25 @@ def _refined(
     return gold
 
 
-def contenders_of(gold: RefinedGold, chosen: str) -> list[str]:
+def pooled_spread(by_split: Matrix) -> float:
+    """The standard deviation from split to split of what two configurations differ by, pooled over all."""
+    configurations, splits = by_split.shape
+    rest = by_split - by_split.mean(axis=1, keepdims=True) - by_split.mean(axis=0) + by_split.mean()
+    return math.sqrt(2.0 * float((rest**2).sum()) / ((configurations - 1) * (splits - 1)))
+
+
+def contenders_of(gold: RefinedGold, chosen: str, *, spread: float | None) -> list[str]:
     """The best by now, those that may be better by a paired test, and the chosen one; none where all is precise.
 
-    What two configurations differ by from split to split is pooled over all leaders while splits are few.
+    ``spread`` is the standard deviation of a difference, where splits are too few to tell it of every two.
     """
     found, means = gold.by_split, gold.means
     names = sorted(gold.leaders, key=lambda name: -means[name])
     best = names[0]
-    together = np.stack([found[name] for name in names])
-    rest = together - together.mean(axis=1, keepdims=True) - together.mean(axis=0) + together.mean()
-    pooled = math.sqrt(2.0 * float((rest**2).sum()) / ((len(names) - 1) * (gold.splits - 1))) if names[1:] else 0.0
     near = []
     for name in names[1:]:
         behind = found[best] - found[name]
-        spread = pooled if gold.splits < FEW_SPLITS else float(behind.std(ddof=1))
-        error = spread / math.sqrt(len(behind))
+        error = (float(behind.std(ddof=1)) if spread is None else spread) / math.sqrt(len(behind))
         if error > PRECISE and (name == chosen or float(behind.mean()) <= SURE * error):
             near.append(name)
     if not near:

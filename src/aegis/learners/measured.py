@@ -4,8 +4,8 @@ Candidates are compared row by row on the same test rows. Variances are widened,
 turn share their training rows (Nadeau and Bengio, 2003): with ``J`` parts by ``1 + J / (J − 1)``.
 
 Rows do not show all: where several attributes together decide, a learner finds them on the training rows of one part
-and misses them on those of another, and every row of a part has the same model. So where what the learners reach
-differs from part to part by more than the rows explain, that is the variance (`training_luck`).
+and misses them on those of another, and every row of a part has the same model. So where what a learner reaches
+differs from part to part by far more than the rows explain, that is variance too (`training_luck`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
@@ -32,7 +34,8 @@ class RowValues:
     """The values of one candidate: sums over repeats for each row of the stage, and how often each was tested.
 
     ``unpaired`` are the values of test rows of its own, where it is a table that is split inside itself; ``protocol``
-    says what it was tested on. ``parts`` is what each learner reached on each part.
+    says what it was tested on. ``parts`` is what each learner reached on each part, and the
+    variance that its rows give that.
     """
 
     sums: Floats
@@ -99,19 +102,15 @@ class Measured:
         values = self.values[name]
         rows = len(values) if self.is_paired(name) else len(values) / self.stage.repeats
         by_rows = self.widening * float(values.var()) / max(rows, 1)
-        return math.sqrt(max(by_rows, float(training_luck([self.tested[name].parts])[0])))
+        return math.sqrt(by_rows + training_luck(self.tested[name].parts))
 
     def difference_error(self, first: str, second: str) -> float:
         """The standard error of the difference of two means, row by row where both were tested on the same rows."""
         if self.is_paired(first) and self.is_paired(second):
             apart = self.values[first] - self.values[second]
             by_rows = self.widening * float(apart.var()) / max(len(apart), 1)
-            return math.sqrt(max(by_rows, float(self._luck([first, second]).sum())))
+            return math.sqrt(by_rows + sum(training_luck(self.tested[name].parts) for name in (first, second)))
         return math.hypot(self.error(first), self.error(second))
-
-    def _luck(self, names: list[str]) -> Floats:
-        """`training_luck` of candidates that were tested on the same parts."""
-        return training_luck([self.tested[name].parts for name in names])
 
     def reliability(self, names: list[str]) -> float:
         """Which share of what differs between the candidates would be found again on other rows."""
@@ -158,13 +157,12 @@ class Measured:
                 values = values - values.mean(axis=0)  # what all have in common decides nothing
             values -= values.mean(axis=1, keepdims=True)
             rows = values.shape[1]
-            by_rows = (self.widening / rows**2) * (values @ values.T)
-            covariance[np.ix_(paired, paired)] += by_rows
-            beyond = np.maximum(self._luck([names[place] for place in paired]) - np.diagonal(by_rows), 0.0)
-            if beyond.any():
-                # Known from a few parts only, hence Student's distribution.
-                parts = len(self.tested[names[paired[0]]].parts)
-                lucky[:, paired] = np.sqrt(beyond) * rng.standard_t(3 * (parts - 1), size=(DRAWS, len(paired)))
+            covariance[np.ix_(paired, paired)] += (self.widening / rows**2) * (values @ values.T)
+            for place in paired:
+                parts = self.tested[names[place]].parts
+                if luck := training_luck(parts):
+                    # Known from a few parts only, hence Student's distribution.
+                    lucky[:, place] = math.sqrt(luck) * rng.standard_t(len(parts), size=DRAWS)
         for place, name in enumerate(names):
             if place not in paired:
                 covariance[place, place] += self.error(name) ** 2
@@ -177,26 +175,32 @@ class Measured:
         return {name: float(chance) for name, chance in zip(names, counts, strict=True)}
 
 
-def training_luck(parts: Sequence[tuple[Floats, ...]]) -> Floats:
-    """The variance of each candidate's mean that what its learners reached from part to part shows.
+def training_luck(parts: Sequence[Floats]) -> float:
+    """The variance of a candidate's mean that is not of the rows but of what its learners made of each part.
 
-    Each of ``parts`` is a candidate's: what every learner reached, part by part. What a part does to all candidates
-    alike is taken out; learners have their luck apart from one another.
+    Each of ``parts`` has a column for every learner: what it reached there, and the variance that rows give that. It
+    counts where parts differ by more than rows would let them in one case of a thousand.
 
-    >>> lucky = (np.array([0.9, 0.5]), np.array([0.7, 0.5]))
-    >>> steady = (np.array([0.8, 0.5]), np.array([0.8, 0.5]))
-    >>> training_luck([lucky, steady]).round(5).tolist(), training_luck([lucky])[0].round(5)
-    ([0.00125, 0.00125], np.float64(0.0025))
+    >>> steady = [np.array([[0.80, 0.5], [1e-4, 1e-4]]), np.array([[0.81, 0.5], [1e-4, 1e-4]])]
+    >>> missed = [np.array([[0.90, 0.5], [1e-4, 1e-4]]), np.array([[0.70, 0.5], [1e-4, 1e-4]])]
+    >>> training_luck(steady), round(training_luck(missed), 6)
+    (0.0, 0.002488)
     """
-    tested = min((len(each) for each in parts), default=0)
+    tested = len(parts)
     if tested < 2:
-        return np.zeros(len(parts))
-    reached = np.array([each[:tested] for each in parts])  # candidates, parts, learners
-    apart = reached - reached.mean(axis=1, keepdims=True)
-    if len(parts) > 1:
-        apart = (apart - apart.mean(axis=0)) * math.sqrt(len(parts) / (len(parts) - 1.0))
-    of_learners = (apart**2).sum(axis=1) / (tested * (tested - 1.0))
-    return np.asarray(of_learners.sum(axis=1) / reached.shape[2] ** 2)
+        return 0.0
+    reached, by_rows = np.stack(parts, axis=1)  # parts, learners
+    apart = (reached - reached.mean(axis=0)) ** 2
+    lucky = (apart / np.maximum(by_rows, 1e-12)).sum(axis=0) > _quantile(tested - 1)
+    beyond = apart.sum(axis=0) / (tested - 1.0) - by_rows.mean(axis=0)
+    return float(beyond[lucky].sum()) / (tested * reached.shape[1] ** 2)
+
+
+@lru_cache
+def _quantile(degrees: int) -> float:
+    """What a sum of so many squares of chance stays below in 999 of 1,000 cases (Wilson and Hilferty's formula)."""
+    step = 2.0 / (9.0 * degrees)
+    return degrees * (1.0 - step + NormalDist().inv_cdf(0.999) * math.sqrt(step)) ** 3
 
 
 def likeliest(chances: dict[str, float], wanted: float) -> list[str]:

@@ -224,7 +224,8 @@ class _Heat:
         return Measured.of(stage, tested), interrupted
 
     def _tried(self, candidate: Candidate, part: Part) -> tuple[Split, Floats, Floats]:
-        """The values of a part's test rows, averaged over learners and draws, and what each learner reached.
+        """The values of a part's test rows, averaged over learners and draws, and what each learner reached
+        with the variance that rows give it.
 
         Where a draw counts some of the rows only, what a learner expects of all of them is put together first: goals
         such as AUC are about rows side by side.
@@ -245,7 +246,7 @@ class _Heat:
                     counted[split.apart] = True
         assert not together or counted.all(), "every test row counts in some draw"
         values |= {name: self.goal.by_row(expected, wanted, split.target) for name, expected in together.items()}
-        by_learner = np.array([each.mean() for each in values.values()])
+        by_learner = np.array([[each.mean(), each.var() / max(len(each), 1)] for each in values.values()]).T
         return split, np.sum(list(values.values()), axis=0) / len(values), by_learner
 
 
