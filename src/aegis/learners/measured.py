@@ -190,9 +190,9 @@ def training_luck(parts: Sequence[Floats]) -> float:
     if tested < 2:
         return 0.0
     reached, by_rows = np.stack(parts, axis=1)  # parts, learners
-    apart = (reached - reached.mean(axis=0)) ** 2
-    lucky = (apart / np.maximum(by_rows, 1e-12)).sum(axis=0) > _quantile(tested - 1)
-    beyond = apart.sum(axis=0) / (tested - 1.0) - by_rows.mean(axis=0)
+    apart, explained = ((reached - reached.mean(axis=0)) ** 2).sum(axis=0), by_rows.mean(axis=0)
+    lucky = apart > explained * _quantile(tested - 1)
+    beyond = apart / (tested - 1.0) - explained
     return float(beyond[lucky].sum()) / (tested * reached.shape[1] ** 2)
 
 

@@ -117,6 +117,8 @@ def test_luck_averages_out_over_parts() -> None:
     found, missed = np.array([[0.8], [1e-5]]), np.array([[0.6], [1e-5]])
     assert training_luck([found, missed] * 8) < training_luck([found, missed]) / 8
     assert training_luck([found]) == 0.0  # one part shows none
+    sure, split = np.array([[1.0], [0.0]]), np.array([[0.5], [0.25]])  # all of a few rows right, half of others
+    assert training_luck([sure, split]) == 0.0
 
 
 def test_of_many_only_those_in_reach_have_a_chance() -> None:
