@@ -76,8 +76,8 @@ CASES = (
 
 
 TOGETHER = (
-    Case(name="three-together", file="", label="outcome", splits=2, families=1),
-    Case(name="four-together", file="", label="outcome", splits=2, families=1),
+    Case(name="three-together", file="", label="outcome", splits=3),
+    Case(name="four-together", file="", label="outcome", splits=3),
 )
 """Made-up tables whose label only three or four attributes together tell, each alone and each two nothing."""
 

@@ -2,12 +2,19 @@
 
 Candidates are compared row by row on the same test rows. Variances are widened, because the parts that are tested in
 turn share their training rows (Nadeau and Bengio, 2003): with ``J`` parts by ``1 + J / (J − 1)``.
+
+Rows do not show all: where several attributes together decide, a learner finds them on the training rows of one part
+and misses them on those of another, and every row of a part has the same model. So where what a learner reaches
+differs from part to part by far more than the rows explain, that is variance too (`training_luck`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
@@ -27,26 +34,36 @@ class RowValues:
     """The values of one candidate: sums over repeats for each row of the stage, and how often each was tested.
 
     ``unpaired`` are the values of test rows of its own, where it is a table that is split inside itself; ``protocol``
-    says what it was tested on.
+    says what it was tested on. ``parts`` is what each learner reached on each part, and the
+    variance that its rows give that.
     """
 
     sums: Floats
     times: Floats
     unpaired: tuple[Floats, ...] = ()
     protocol: SplitProtocol = SplitProtocol.MASKED
+    parts: tuple[Floats, ...] = ()
 
     @classmethod
     def nothing_yet(cls, rows: int) -> RowValues:
         return cls(sums=np.zeros(rows), times=np.zeros(rows))
 
-    def with_part(self, part: Part, values: Floats, *, protocol: SplitProtocol = SplitProtocol.MASKED) -> RowValues:
+    def with_part(
+        self,
+        part: Part,
+        values: Floats,
+        *,
+        by_learner: Floats | None = None,
+        protocol: SplitProtocol = SplitProtocol.MASKED,
+    ) -> RowValues:
         """The same after another part was tested."""
+        parts = self.parts if by_learner is None else (*self.parts, by_learner)
         if protocol is SplitProtocol.OWN:
-            return replace(self, unpaired=(*self.unpaired, values), protocol=protocol)
+            return replace(self, unpaired=(*self.unpaired, values), protocol=protocol, parts=parts)
         sums, times = self.sums.copy(), self.times.copy()
         sums[part.testing] += values
         times[part.testing] += 1.0
-        return replace(self, sums=sums, times=times, protocol=protocol)
+        return replace(self, sums=sums, times=times, protocol=protocol, parts=parts)
 
     def values(self) -> Floats:
         """The value of each test row, averaged over the repeats."""
@@ -84,13 +101,15 @@ class Measured:
         """The standard error of a mean; a row that was tested several times is one row all the same."""
         values = self.values[name]
         rows = len(values) if self.is_paired(name) else len(values) / self.stage.repeats
-        return math.sqrt(self.widening * float(values.var()) / max(rows, 1))
+        by_rows = self.widening * float(values.var()) / max(rows, 1)
+        return math.sqrt(by_rows + training_luck(self.tested[name].parts))
 
     def difference_error(self, first: str, second: str) -> float:
         """The standard error of the difference of two means, row by row where both were tested on the same rows."""
         if self.is_paired(first) and self.is_paired(second):
             apart = self.values[first] - self.values[second]
-            return math.sqrt(self.widening * float(apart.var()) / max(len(apart), 1))
+            by_rows = self.widening * float(apart.var()) / max(len(apart), 1)
+            return math.sqrt(by_rows + sum(training_luck(self.tested[name].parts) for name in (first, second)))
         return math.hypot(self.error(first), self.error(second))
 
     def reliability(self, names: list[str]) -> float:
@@ -127,7 +146,9 @@ class Measured:
     def _shares_of_first_places(
         self, names: list[str], *, sign: float, other_models: float, seed: int
     ) -> dict[str, float]:
+        rng = np.random.default_rng([seed, 1])
         means = sign * np.array([self.mean(name) for name in names])
+        lucky = np.zeros((DRAWS, len(names)))
         covariance = np.diag(np.full(len(names), 0.5 * other_models**2))
         paired = [place for place, name in enumerate(names) if self.is_paired(name)]
         if paired:
@@ -137,6 +158,11 @@ class Measured:
             values -= values.mean(axis=1, keepdims=True)
             rows = values.shape[1]
             covariance[np.ix_(paired, paired)] += (self.widening / rows**2) * (values @ values.T)
+            for place in paired:
+                parts = self.tested[names[place]].parts
+                if luck := training_luck(parts):
+                    # Known from a few parts only, hence Student's distribution.
+                    lucky[:, place] = math.sqrt(luck) * rng.standard_t(len(parts), size=DRAWS)
         for place, name in enumerate(names):
             if place not in paired:
                 covariance[place, place] += self.error(name) ** 2
@@ -144,9 +170,37 @@ class Measured:
         least = 1e-12 * max(float(covariance.trace()), 1e-12)
         root = np.linalg.cholesky(covariance + np.diag(np.full(len(names), least)))
         draws = np.random.default_rng(seed).standard_normal((DRAWS, len(names)))
-        best = (means + draws @ root.T).argmax(axis=1)
+        best = (means + draws @ root.T + lucky).argmax(axis=1)
         counts = np.bincount(best, minlength=len(names)) / DRAWS
         return {name: float(chance) for name, chance in zip(names, counts, strict=True)}
+
+
+def training_luck(parts: Sequence[Floats]) -> float:
+    """The variance of a candidate's mean that is not of the rows but of what its learners made of each part.
+
+    Each of ``parts`` has a column for every learner: what it reached there, and the variance that rows give that. It
+    counts where parts differ by more than rows would let them in one case of a thousand.
+
+    >>> steady = [np.array([[0.80, 0.5], [1e-4, 1e-4]]), np.array([[0.81, 0.5], [1e-4, 1e-4]])]
+    >>> missed = [np.array([[0.90, 0.5], [1e-4, 1e-4]]), np.array([[0.70, 0.5], [1e-4, 1e-4]])]
+    >>> training_luck(steady), round(training_luck(missed), 6)
+    (0.0, 0.002488)
+    """
+    tested = len(parts)
+    if tested < 2:
+        return 0.0
+    reached, by_rows = np.stack(parts, axis=1)  # parts, learners
+    apart, explained = ((reached - reached.mean(axis=0)) ** 2).sum(axis=0), by_rows.mean(axis=0)
+    lucky = apart > explained * _quantile(tested - 1)
+    beyond = apart / (tested - 1.0) - explained
+    return float(beyond[lucky].sum()) / (tested * reached.shape[1] ** 2)
+
+
+@lru_cache
+def _quantile(degrees: int) -> float:
+    """What a sum of so many squares of chance stays below in 999 of 1,000 cases (Wilson and Hilferty's formula)."""
+    step = 2.0 / (9.0 * degrees)
+    return degrees * (1.0 - step + NormalDist().inv_cdf(0.999) * math.sqrt(step)) ** 3
 
 
 def likeliest(chances: dict[str, float], wanted: float) -> list[str]:

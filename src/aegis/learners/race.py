@@ -193,7 +193,7 @@ class _Heat:
         done, total = 0, len(whole) * len(trying)
         interrupted = False
         for part in whole:
-            finished: dict[str, tuple[Split, Floats]] = {}
+            finished: dict[str, tuple[Split, Floats, Floats]] = {}
             try:
                 for name, candidate in trying.items():
                     if self.progress is not None:
@@ -205,8 +205,8 @@ class _Heat:
                     raise
                 interrupted = True  # what was begun is dropped: every candidate must have the same rows
                 break
-            for name, (split, values) in finished.items():
-                tested[name] = tested[name].with_part(part, values, protocol=split.protocol)
+            for name, (split, values, by_learner) in finished.items():
+                tested[name] = tested[name].with_part(part, values, by_learner=by_learner, protocol=split.protocol)
             if before is None:
                 guessed = np.tile(self.goal.guess(part.training_target), (len(part.testing), 1))
                 values = self.goal.by_row(guessed, part.testing_target, part.training_target)
@@ -223,13 +223,14 @@ class _Heat:
         )
         return Measured.of(stage, tested), interrupted
 
-    def _tried(self, candidate: Candidate, part: Part) -> tuple[Split, Floats]:
-        """The values of a part's test rows, averaged over learners and draws.
+    def _tried(self, candidate: Candidate, part: Part) -> tuple[Split, Floats, Floats]:
+        """The values of a part's test rows, averaged over learners and draws, and what each learner reached
+        with the variance that rows give it.
 
         Where a draw counts some of the rows only, what a learner expects of all of them is put together first: goals
         such as AUC are about rows side by side.
         """
-        values: list[Floats] = []
+        values: dict[str, Floats] = {}
         together: dict[str, Floats] = {}
         counted = np.zeros(len(part.testing), dtype=np.bool_)
         for draw in range(candidate.draws):
@@ -238,16 +239,15 @@ class _Heat:
             for name, learner in self.learners.items():
                 expected = expect(learner, split, seed=self.seed + part.number)
                 if split.apart is None:
-                    values.append(self.goal.by_row(expected, wanted, split.target))
+                    reached = self.goal.by_row(expected, wanted, split.target) / candidate.draws
+                    values[name] = values[name] + reached if name in values else reached
                 else:
                     together.setdefault(name, np.zeros_like(expected))[split.apart] = expected[split.apart]
                     counted[split.apart] = True
         assert not together or counted.all(), "every test row counts in some draw"
-        values += [self.goal.by_row(expected, wanted, split.target) for expected in together.values()]
-        total = values[0].copy()
-        for more in values[1:]:
-            total += more
-        return split, total / len(values)
+        values |= {name: self.goal.by_row(expected, wanted, split.target) for name, expected in together.items()}
+        by_learner = np.array([[each.mean(), each.var() / max(len(each), 1)] for each in values.values()]).T
+        return split, np.sum(list(values.values()), axis=0) / len(values), by_learner
 
 
 def _result(

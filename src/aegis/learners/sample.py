@@ -166,6 +166,10 @@ def checked(sample: Sample) -> Sample:
         )
     if values < 2:
         raise LabelError(f"the label {sample.label!r} has the same value in every row; choose a column that varies")
+    if not any(np.count_nonzero(counted.counts) > 1 for counted in sample.histograms.values()):
+        raise DataError(
+            "no column beside the label can be learnt from: each has the same value in every row; add one that varies"
+        )
     if sample.label_numbers is None and values >= sample.rows:
         raise LabelError(
             f"the label {sample.label!r} has another value in every row, so no two rows are alike; choose a column of "

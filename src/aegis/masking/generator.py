@@ -110,6 +110,11 @@ def generate(
     possible = math.prod(size - first for size in sizes) - (1 if first or not sizes else 0)
     if fewer_if_need_be and possible:
         count = min(count, possible)
+    if not possible:
+        raise ConfigurationError(
+            "no configuration can be made: of these columns none has several values that these masks can change; name "
+            "other columns or masks"
+        )
     if count > possible:
         raise ConfigurationError(
             f"only {possible} different configurations can be made of these columns and masks, not {count}; "

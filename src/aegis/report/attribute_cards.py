@@ -50,13 +50,21 @@ class Card:
     masks: tuple[MaskRow, ...]
 
 
+def best_masks(ranking: Ranking) -> RankedConfiguration | None:
+    """The best candidate that masks attributes; clustered, recoded, made-up and finished tables mask none."""
+    return next((place for place in ranking.ranking if place.attributes), None)
+
+
 def attribute_cards(ranking: Ranking, summary: Summary) -> list[Card]:
-    """A card for every attribute under the best configuration, the largest loss first."""
+    """A card for every attribute under the best configuration of masks, the largest loss first."""
+    first = best_masks(ranking)
+    if first is None:
+        return []
     described = {(configuration.name, configuration.id): configuration for configuration in summary.configurations}
-    best = described[ranking.best.configuration, ranking.best.id]
+    best = described[first.configuration, first.id]
     scored = _scored(ranking, described)
     cards = []
-    for loss in _by_loss(ranking.best):
+    for loss in _by_loss(first):
         attribute = summary.attributes[loss.name]
         key = (best.masks[loss.name], best.label_mask)
         cards.append(_card(ranking, attribute, attribute.masked[key], loss, scored[loss.name]))
@@ -69,8 +77,8 @@ def _scored(
     """Per attribute and mask: what it costs, and in how many configurations it is used."""
     losses: dict[str, dict[Key, tuple[AttributeLoss, int]]] = {}
     for place in ranking.ranking:
-        configuration = described[place.configuration, place.id]
         for loss in place.attributes:
+            configuration = described[place.configuration, place.id]
             of_attribute = losses.setdefault(loss.name, {})
             key = (configuration.masks[loss.name], configuration.label_mask)
             of_attribute[key] = loss, of_attribute.get(key, (loss, 0))[1] + 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.learners.goal import goal_called
 from aegis.learners.race_result import LOSS_NOT_CERTAIN, NO_LOSS
 from aegis.ranking.raced import LEARNERS_SAID
-from aegis.report.attribute_cards import attribute_cards
+from aegis.report.attribute_cards import attribute_cards, best_masks
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.charts.scatter import Point, scatter
@@ -60,14 +60,14 @@ class Heat:
 
 def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
     """The page for a ranking and the summary it was made from, as one self-contained HTML document."""
-    cards = attribute_cards(ranking, summary)
+    cards, masked = attribute_cards(ranking, summary), best_masks(ranking)
     return render_page(
         "ranking.html",
         title=f"{ranking.label} · {summary.name} · Aegis",
         version=version,
         label=ranking.label,
         source=summary.name,
-        best=ranking.best.configuration,
+        masked=None if masked is None else masked.configuration,
         headline=headline(ranking),
         risk=risk_of(ranking),
         ranking_text=ranking_text(ranking),

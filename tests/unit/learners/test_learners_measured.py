@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from aegis.learners.measured import Measured, RowValues, likeliest
+from aegis.learners.measured import Measured, RowValues, likeliest, training_luck
 from aegis.learners.race_result import RaceStage
 
 ROWS = 2_000
@@ -75,6 +77,48 @@ def test_other_models_leave_a_chance_to_the_one_behind() -> None:
     stage = measured({"behind": np.zeros(ROWS), "ahead": np.full(ROWS, 0.01)})
     assert chances(stage)["behind"] == 0.0
     assert 0.1 < chances(stage, other_models=0.01)["behind"] < 0.22  # one standard deviation behind
+
+
+def with_parts(stage: Measured, parts: dict[str, list[list[float]]], *, by_rows: float = 1e-5) -> Measured:
+    """The same stage with what each learner reached on each part, and the variance that rows give that."""
+    tested = {
+        name: replace(stage.tested[name], parts=tuple(np.array([part, [by_rows] * len(part)]) for part in reached))
+        for name, reached in parts.items()
+    }
+    return Measured.of(stage.stage, tested)
+
+
+def test_a_learner_that_missed_on_one_part_leaves_its_candidate_a_chance() -> None:
+    stage = measured({"behind": np.full(ROWS, 0.70), "ahead": np.full(ROWS, 0.75)})
+    assert chances(stage)["behind"] == 0.0  # no row differs, so rows alone are sure
+    steady = with_parts(stage, {"behind": [[0.7, 0.7], [0.7, 0.7]], "ahead": [[0.75, 0.75], [0.75, 0.75]]})
+    assert chances(steady)["behind"] == 0.0
+    missed = with_parts(stage, {"behind": [[0.8, 0.7], [0.6, 0.7]], "ahead": [[0.75, 0.75], [0.75, 0.75]]})
+    assert 0.05 < chances(missed)["behind"] < 0.35
+    assert missed.error("behind") == pytest.approx(0.05, rel=0.01)  # half of .2, shared by two learners
+    assert missed.error("ahead") == 0.0
+    assert missed.difference_error("ahead", "behind") == pytest.approx(0.05, rel=0.01)
+
+
+def test_two_that_missed_on_the_same_part_are_not_sure_of_their_order() -> None:
+    stage = measured({"behind": np.full(ROWS, 0.68), "ahead": np.full(ROWS, 0.70)})
+    both = with_parts(stage, {"behind": [[0.75], [0.61]], "ahead": [[0.77], [0.63]]})
+    assert 0.2 < chances(both)["behind"] < 0.5
+
+
+def test_what_rows_explain_is_no_luck() -> None:
+    stage = measured({"behind": np.full(ROWS, 0.70), "ahead": np.full(ROWS, 0.75)})
+    gap = {"behind": [[0.71], [0.69]], "ahead": [[0.76], [0.74]]}
+    assert chances(with_parts(stage, gap, by_rows=1e-4))["behind"] == 0.0
+    assert chances(with_parts(stage, gap, by_rows=1e-6))["behind"] > 0.0
+
+
+def test_luck_averages_out_over_parts() -> None:
+    found, missed = np.array([[0.8], [1e-5]]), np.array([[0.6], [1e-5]])
+    assert training_luck([found, missed] * 8) < training_luck([found, missed]) / 8
+    assert training_luck([found]) == 0.0  # one part shows none
+    sure, split = np.array([[1.0], [0.0]]), np.array([[0.5], [0.25]])  # all of a few rows right, half of others
+    assert training_luck([sure, split]) == 0.0
 
 
 def test_of_many_only_those_in_reach_have_a_chance() -> None:

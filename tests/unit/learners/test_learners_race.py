@@ -253,7 +253,14 @@ def test_rows_that_are_all_in_are_parted_anew_on_top_of_what_was_measured() -> N
     target = tables.sample.target()
     alike: list[Candidate] = [Flipped(f"c{i}", target, 0.3, i) for i in range(3)]
     rows = len(target)
-    plan = Schedule(first_cells=3 * 5 * rows, least_rows=300, cells=100 * 5 * rows, small_rows=0, most_repeats=6)
+    plan = Schedule(
+        first_cells=3 * 5 * rows,
+        least_rows=300,
+        cells=100 * 5 * rows,
+        small_rows=0,
+        medium_rows=0,
+        most_repeats=6,
+    )
     result = race(alike, tables, schedule=plan, learners=["line"])
     assert {stage.rows for stage in result.stages} == {rows}
     repeats = [stage.repeats for stage in result.stages]
@@ -266,7 +273,7 @@ def test_who_drops_out_because_nothing_is_left_may_still_be_the_best() -> None:
     tables = tables_of("outcome")
     target = tables.sample.target()
     alike: list[Candidate] = [Flipped(f"c{i}", target, 0.3, i) for i in range(8)]
-    plan = Schedule(first_cells=1, least_rows=1_000, cells=1, small_rows=0, reliable=0.0)
+    plan = Schedule(first_cells=1, least_rows=1_000, cells=1, last_cells=0, small_rows=0, reliable=0.0)
     result = race(alike, tables, schedule=plan, learners=["line"])
     last = result.stages[-1]
     assert 2 <= last.candidates < 8

@@ -155,3 +155,10 @@ def test_no_value_is_shown() -> None:
     shown = repr(sample) + repr(sample.target()) + repr(sample.histograms["town"].domain)
     assert "canary" not in shown
     assert "yes" not in shown
+
+
+def test_columns_that_never_vary_are_refused() -> None:
+    with pytest.raises(DataError, match="no column beside the label can be learnt from"):
+        drawn(table(age=np.full(ROWS, 40), town=["north"] * ROWS))
+    assert drawn(table(age=np.full(ROWS, 40))).rows == ROWS  # one that varies is enough
+    assert drawn(table(age=np.full(ROWS, 40), town=[None, *["north"] * (ROWS - 1)])).rows == ROWS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,18 @@ def test_the_likeliest_go_on_where_what_is_left_is_too_little_for_all() -> None:
     assert plan.later(1, 14, 20_000, before=before, repeated=1, left=1e9) is None
 
 
+def test_when_a_few_are_left_there_is_more_for_them() -> None:
+    plan, before = Schedule(), Leg(rows=20_000, folds=2, repeats=1, candidates=10)
+    each = 14 * 20_000
+    assert plan.later(plan.few + 1, 14, 20_000, before=before, repeated=1, left=0.0) is None
+    leg = plan.later(plan.few, 14, 20_000, before=before, repeated=1, left=0.0)
+    assert leg is not None
+    assert leg.candidates == plan.few
+    assert plan.cost(leg, 14) <= plan.last_cells
+    assert plan.later(2, 14, 20_000, before=before, repeated=1, left=2.0 * each - plan.last_cells) is not None
+    assert plan.later(2, 14, 20_000, before=before, repeated=1, left=1.9 * each - plan.last_cells) is None  # all spent
+
+
 def test_all_rows_are_parted_anew_until_that_tells_no_more() -> None:
     plan, before = Schedule(), Leg(rows=20_000, folds=2, repeats=1, candidates=4)
     leg = plan.later(4, 14, 20_000, before=before, repeated=2, left=1e9)
@@ -72,3 +86,17 @@ def test_a_small_table_is_cut_into_more_parts_and_more_often() -> None:
     assert plan.folds(1_000, 1_000) == 4
     assert plan.folds(1_000, 5_000) == plan.folds(5_000, 5_000) == 2
     assert plan.first(10, 10, 1_000) == Leg(rows=1_000, folds=4, repeats=4, candidates=10)
+
+
+def test_the_last_candidates_of_a_medium_table_are_cut_into_more_parts_where_that_can_be_paid() -> None:
+    plan, rows = Schedule(last_cells=0), Schedule().medium_rows
+    before = Leg(rows=rows, folds=2, repeats=1, candidates=40)
+    four_parts = 3 * 14 * rows
+    leg = plan.later(4, 14, rows, before=before, repeated=1, left=4 * four_parts)
+    assert leg == Leg(rows=rows, folds=4, repeats=1, candidates=4)
+    dear = plan.later(4, 14, rows, before=before, repeated=1, left=3.9 * four_parts)
+    assert dear is not None
+    assert (dear.folds, dear.candidates) == (2, 4)  # none is dropped for the sake of more parts
+    large = plan.later(4, 14, rows + 1, before=replace(before, rows=rows + 1), repeated=1, left=1e9)
+    assert large is not None
+    assert large.folds == 2

@@ -335,3 +335,16 @@ def test_without_jinja_the_install_line_is_printed(people: Summary, monkeypatch:
     ranking: Ranking = rank(people)
     with pytest.raises(MissingExtraError, match=r"aegis-share\[report\]"):
         render_ranking(ranking, people, version="1")
+
+
+def test_a_candidate_that_masks_nothing_has_a_place_and_the_attributes_are_those_of_the_best_masks(
+    people: Summary,
+) -> None:
+    ranking = rank(people)
+    clusters = replace(ranking.best, configuration="mdav", id="", attributes=())
+    first = replace(ranking, ranking=(clusters, *ranking.ranking))
+    said = words(render_ranking(first, people, version="1"))
+    assert "mdav" in said
+    assert f"The attributes under {ranking.best.configuration}" in said
+    alone = words(render_ranking(replace(ranking, ranking=(clusters,)), people, version="1"))
+    assert "The attributes under" not in alone
