@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from sqlalchemy import select
 
-from aegis.attacks.methods.forensics import texts_beside_rows
+from aegis.attacks.beside_rows import texts_beside_rows
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
 from aegis.catalog.service import judged_together, ledger, ledger_rows
