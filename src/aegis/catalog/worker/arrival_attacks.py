@@ -38,7 +38,7 @@ def attack_on_arrival(
         named = place / f"held-{number}-{other.file_name}"
         named.symlink_to(path.resolve())
         attacks.append(_linked(texts, rows, row, other, named))
-    return tuple(each for each in attacks if each is not None)
+    return tuple(attack for attack in attacks if attack is not None)
 
 
 def _read(file: Path) -> tuple[Texts, int]:

@@ -72,8 +72,8 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
             return measured
         progress(90, 100, "attacking it")
         with catalog.read(SYSTEM) as work:
-            out = [each for each in verified_releases(work, row.product_id) if each.digest != row.digest]
-        earlier = [(each, open_files.enter_context(catalog.store.local(each.digest))) for each in out[:MOST_HELD]]
+            out = [held for held in verified_releases(work, row.product_id) if held.digest != row.digest]
+        earlier = [(held, open_files.enter_context(catalog.store.local(held.digest))) for held in out[:MOST_HELD]]
         return replace(measured, attacks=attack_on_arrival(file, row, earlier, place=Path(place)))
 
 
