@@ -1,4 +1,4 @@
-"""An object store of our own: a server process on loopback that speaks S3, which the whole run shares."""
+"""What the catalog's tests share: an object store of our own, which speaks S3, and a catalog with the clinic in it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+
+if TYPE_CHECKING:
+    from aegis.catalog.service.permissions import Actor
+    from aegis.catalog.worker.clinic_example import ClinicFlow
 
 # The server takes a free port and says which; it ends when its standard input does, however this process ends.
 _SERVER = """
@@ -45,6 +51,41 @@ def object_store_address() -> Iterator[str]:
         assert port, "the S3 server did not start"
         yield f"http://127.0.0.1:{port}"
     process.wait()
+
+
+@dataclass(frozen=True)
+class ClinicFolder:
+    """A catalog with the clinic's flow in it, at rest: to be copied, which is far quicker than the flow."""
+
+    folder: Path
+    flow: ClinicFlow
+    sessions: dict[str, str] = field(repr=False)
+    """The cookie of each person: admin, and those of the example."""
+    admin: Actor
+
+
+@pytest.fixture(scope="session")
+def clinic_folder(tmp_path_factory: pytest.TempPathFactory) -> ClinicFolder:
+    """The clinic as all sites begin with it."""
+    from aegis.catalog.service import people, sessions, tokens
+    from aegis.catalog.service.catalog import Catalog
+    from aegis.catalog.settings import Settings
+    from aegis.catalog.worker.clinic_example import load_clinic
+
+    folder, password = tmp_path_factory.mktemp("flow"), "a clinic that nobody visits"
+    cheap = Settings(argon2_time_cost=1, argon2_memory_kib=64)
+    with Catalog.open(f"sqlite:///{folder / 'catalog.sqlite'}", folder / "store", settings=cheap) as catalog:
+        link = people.setup_link(catalog)
+        assert link is not None
+        people.accept_link(catalog, secret=link.secret, password=password, name="admin", display_name="Ada Admin")
+        admin = sessions.sign_in(catalog, name="admin", password=password, address="test")
+        flow = load_clinic(catalog, admin.actor, rows=1_500)
+        with catalog.write(admin.actor) as work:
+            tokens.create_token(work, name="laptop", scopes=["read", "push"], days=30)
+        cookies = {"admin": admin.secret}
+        for name, chosen in flow.people.items():
+            cookies[name] = sessions.sign_in(catalog, name=name, password=chosen, address="test").secret
+    return ClinicFolder(folder=folder, flow=flow, sessions=cookies, admin=admin.actor)
 
 
 @pytest.fixture

@@ -45,3 +45,11 @@ def test_only_in_a_process_of_our_own_is_what_was_loaded_spared_later_looks() ->
         for first in ("", "own_process(); ")
     ]
     assert frozen[0] == 0 < frozen[1]
+
+
+@pytest.mark.parametrize("part", ["aegis.catalog.server.process", "aegis.catalog.worker.job_process"])
+def test_a_process_of_the_catalog_starts_without_compiler_and_solvers(part: str) -> None:
+    """They take as long as the rest, in each of its processes, and few jobs need them."""
+    code = f"import sys, {part}; print(*sorted({{'numba', 'scipy', 'sklearn', 'jax', 'pandas'}} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []

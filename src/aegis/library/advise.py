@@ -359,7 +359,7 @@ def _from_summary(options: Advise) -> tuple[Ranking, Summary]:
         options.refuse("label", because=f"the summary is of the label {summary.label!r}")
     if summary.race is not None and not options.from_counts:
         raced = RaceResult.from_json(summary.race)
-        if {place.name for place in raced.ranking} != {each.name for each in summary.configurations}:
+        if {place.name for place in raced.ranking} != {configuration.name for configuration in summary.configurations}:
             raise SummaryError("the race of the summary is not of its configurations; write it again")
         by_counts = rank(summary, measure=BY_ATTRIBUTE, compared_with=raced.best.name, seed=options.seed)
         return rank_raced(by_counts, raced), summary

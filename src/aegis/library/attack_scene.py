@@ -22,14 +22,13 @@ from aegis.attacks.view import ReadColumn, View
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.grouping import group_tuples
 from aegis.data.dataset import Dataset
-from aegis.data.domain import show
 from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
 from aegis.library.masked_data import all_masks, masked_data
 from aegis.library.masks_behind import masks_behind
 from aegis.library.shown_columns import configuration_of, draws
 from aegis.library.standing import Standing
-from aegis.library.written import open_written
+from aegis.library.written import open_written, written_texts
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import STAR
@@ -40,8 +39,6 @@ from aegis.releases.ledger_entry import Leaving
 from aegis.releases.row_classes import ABSENT
 from aegis.releases.row_digest import ROW
 from aegis.releases.write import check_format
-
-Texts = Mapping[str, tuple[tuple[str | None, ...], Codes]]
 
 
 def scene_of(
@@ -96,22 +93,6 @@ def held_release(name: str, table: pa.Table, people: People, *, masks: Mapping[s
             reading = read_column(labels, domain, mask=masks.get(column), counts=counts)
             columns[column] = ReadColumn(texts=labels, codes=codes, reading=reading)
     return HeldRelease(name=name, view=View(rows=table.num_rows, columns=columns), texts=texts, masks=masks)
-
-
-def written_texts(table: pa.Table) -> Texts:
-    """The distinct texts of every column, and which of them stands in each row; a missing value is None."""
-    texts = {}
-    for name in table.column_names:
-        packed = table[name].combine_chunks()
-        packed = packed if pa.types.is_dictionary(packed.type) else packed.dictionary_encode()
-        labels: list[str | None] = [None if v is None else show(v) for v in packed.dictionary.to_pylist()]
-        codes = np.full(len(packed), len(labels), dtype=np.int64)
-        valid = np.asarray(packed.indices.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-        codes[valid] = packed.indices.drop_null().to_numpy(zero_copy_only=False)
-        if not valid.all():
-            labels.append(None)
-        texts[name] = (tuple(labels), codes)
-    return texts
 
 
 def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> dict[str, Mask]:

@@ -94,7 +94,9 @@ def check(options: Check) -> Checked:
     if not options.configs and not options.release and not policy.hierarchical:
         options.refuse("hierarchies", because="without a configuration and a policy that use them they change nothing")
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    configurations = [one_configuration(each, hierarchies=hierarchies, data=options.data) for each in options.configs]
+    configurations = [
+        one_configuration(config, hierarchies=hierarchies, data=options.data) for config in options.configs
+    ]
     if len(configurations) > 1 or options.release:
         return _together(configurations, policy, hierarchies, options)
     configuration = configurations[0] if configurations else None

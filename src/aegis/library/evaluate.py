@@ -190,7 +190,7 @@ class _Judge:
             return self.sample
         if family.tables:
             return "the race is left out: tables that no mask made have no rows in its sample; see advise --tables"
-        if any(self.counted.label in each.columns for each in family.configurations):
+        if any(self.counted.label in configuration.columns for configuration in family.configurations):
             return "the race is left out: some configurations mask the label"
         return None
 
@@ -259,11 +259,11 @@ class _Judge:
         return [
             Selection(
                 selector=candidate.selector,
-                scores=np.append(candidate.scores, [each[candidate.selector] for each in scores]),
+                scores=np.append(candidate.scores, [score[candidate.selector] for score in scores]),
                 cpu_seconds=candidate.cpu_seconds + spent,
             )
             for candidate in selections
-            if all(candidate.selector in each for each in scores)
+            if all(candidate.selector in score for score in scores)
         ]
 
     def _raced(self, family: Family) -> Selection:
@@ -271,11 +271,11 @@ class _Judge:
         assert isinstance(self.sample, Sample)
         started = time.process_time()
         tables = MaskTables(self.sample)
-        candidates = [MaskedCandidate(each, tables) for each in family.configurations]
+        candidates = [MaskedCandidate(configuration, tables) for configuration in family.configurations]
         raced = race(candidates, tables, goal="accuracy", seed=family.seed)
         by_name = {place.name: place.performance for place in raced.ranking}
         return Selection(
             selector=RACE,
-            scores=np.array([by_name[each.name] for each in family.configurations]),
+            scores=np.array([by_name[configuration.name] for configuration in family.configurations]),
             cpu_seconds=time.process_time() - started,
         )

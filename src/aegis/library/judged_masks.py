@@ -98,10 +98,13 @@ class MasksToJudge:
         if self.out is None:
             return verdicts_of(candidates)
         repeated = masks_to_repeat(self.out)
-        fitted = [each if each.name in own else replace(each, masks={**repeated, **each.masks}) for each in candidates]
-        reasons = {each.name: why_masked_otherwise(self.out, each) for each in fitted}
+        fitted = [
+            candidate if candidate.name in own else replace(candidate, masks={**repeated, **candidate.masks})
+            for candidate in candidates
+        ]
+        reasons = {candidate.name: why_masked_otherwise(self.out, candidate) for candidate in fitted}
         refused = {name: reason for name, reason in reasons.items() if reason is not None}
-        verdicts = verdicts_of([each for each in fitted if each.name not in refused])
+        verdicts = verdicts_of([candidate for candidate in fitted if candidate.name not in refused])
         return replace(verdicts, rejected={**verdicts.rejected, **refused})
 
     def _stronger(

@@ -32,7 +32,7 @@ def append_part(options: Summarize) -> Summary:
     name = options.part or dataset.name
     _check_new(recorded, name)
     counted = count_part(dataset, recorded, progress=options.progress)
-    configurations = [configuration_of(recorded, each.name) for each in recorded.configurations]
+    configurations = [configuration_of(recorded, configuration.name) for configuration in recorded.configurations]
     added = masked(counted, configurations, name=name)
     with _alone(folder):
         recorded = read_summary(folder)  # another part may have been added while this one was counted

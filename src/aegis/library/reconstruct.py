@@ -78,7 +78,7 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     check_apart([out], [options.release, options.with_, options.model])
     reconstructors = load_reconstructors(Path(options.model))
     own, release = open_table(options.with_, options), open_table(options.release, options)
-    needed = list(dict.fromkeys(name for each in reconstructors for name in each.needs))
+    needed = list(dict.fromkeys(name for reconstructor in reconstructors for name in reconstructor.needs))
     homes: dict[str, Dataset] = {}
     for name in needed:
         # a release is read from the release: the party's own file may hold an older one
@@ -97,21 +97,21 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
             columns[name] = np.nan_to_num(columns[name])  # where nothing was released nothing stands there
     columns, filled = filled_columns(columns)  # as they were filled where the release was made
     table: pa.Table = read[id(own)]
-    for each in reconstructors:
-        estimate = each.estimate(columns, rows=rows)
-        names = sources(each.mechanism)
-        parts = [estimate] if len(names) == 1 else split_tuples(estimate, ranges_in(each.mechanism))
+    for reconstructor in reconstructors:
+        estimate = reconstructor.estimate(columns, rows=rows)
+        names = sources(reconstructor.mechanism)
+        parts = [estimate] if len(names) == 1 else split_tuples(estimate, ranges_in(reconstructor.mechanism))
         for name, part in zip(names, parts, strict=True):
             table = table.append_column(f"{name}_estimate", pa.array(part))
-        for value, chance in each.chances(columns, rows=rows).items():
-            name = f"{each.mechanism.column}={value.replace(BETWEEN, '+')}"
+        for value, chance in reconstructor.chances(columns, rows=rows).items():
+            name = f"{reconstructor.mechanism.column}={value.replace(BETWEEN, '+')}"
             table = table.append_column(name, pa.array(chance))
     with draft_of(out, overwrite=options.overwrite, mode=PRIVATE) as draft:
         expression = connect(None).create_table("reconstructed", table, temp=True)
         write_table(expression, draft, like=out, shuffle=False)
     return Reconstructed(
         rows=rows,
-        promised={each.mechanism.column: each.promised_loss for each in reconstructors},
+        promised={reconstructor.mechanism.column: reconstructor.promised_loss for reconstructor in reconstructors},
         out=out,
         filled=filled,
     )

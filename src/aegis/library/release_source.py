@@ -141,7 +141,7 @@ def open_source(options: Release) -> Source:
 def _opened(options: Release) -> Dataset:
     """The table to be released; where it is open already, the options of reading are those of ``rows_of``."""
     if options.rows_of is not None and isinstance(options.data, Dataset):
-        usual: dict[str, Any] = {each.name: each.default for each in fields(options) if each.name in READING}
+        usual: dict[str, Any] = {field.name: field.default for field in fields(options) if field.name in READING}
         options = replace(options, **usual)
     return open_table(options.data, options)
 

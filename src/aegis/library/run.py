@@ -63,7 +63,7 @@ class Rerun(Result):
             **self.released.to_json(),
             "chosen": self.chosen,
             "attacks": [
-                {name: getattr(each, name) for name in AttackFigures.__dataclass_fields__} for each in self.attacks
+                {name: getattr(attack, name) for name in AttackFigures.__dataclass_fields__} for attack in self.attacks
             ],
             "differences": list(self.differences),
         }
@@ -186,4 +186,4 @@ def _differences(project: Project, seen: Look) -> tuple[str, ...]:
             f"the file is not the table that {project.path.name} is about: {'; '.join(changes)}; change its roles "
             "there, or start again with aegis start --restart"
         )
-    return tuple(f"{each.column}: {' '.join(each.texts)} may mean a missing value" for each in seen.findings.marks)
+    return tuple(f"{mark.column}: {' '.join(mark.texts)} may mean a missing value" for mark in seen.findings.marks)

@@ -327,7 +327,12 @@ def _raced(
     verdicts = verdicts_on(configurations, table, policy)
     dropped = policy.suppressed is Suppressed.DROPPED
     candidates = [
-        masked_candidate(replace(each, masks={**each.masks, **repeated}), tables, verdicts[each.name], dropped=dropped)
-        for each in configurations
+        masked_candidate(
+            replace(configuration, masks={**configuration.masks, **repeated}),
+            tables,
+            verdicts[configuration.name],
+            dropped=dropped,
+        )
+        for configuration in configurations
     ]
     return race(candidates, tables, goal=options.goal, seed=options.seed, progress=options.progress)

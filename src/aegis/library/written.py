@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from aegis.counts.answer import ask
 from aegis.data import delimited
 from aegis.data.dataset import Dataset
+from aegis.data.domain import show
 from aegis.data.engine import as_dataset, connect
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
@@ -19,6 +23,8 @@ from aegis.library.judging import classes_of
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy
 from aegis.releases.write import is_csv
+
+Texts = Mapping[str, tuple[tuple[str | None, ...], NDArray[np.int64]]]
 
 _TYPES = {
     Kind.INTEGER: "int64",
@@ -94,3 +100,19 @@ def _typed(table: ir.Table, kinds: Mapping[str, Kind]) -> ir.Table:
                 "certificate says"
             )
     return table.mutate(**columns)
+
+
+def written_texts(table: pa.Table) -> Texts:
+    """The distinct texts of every column, and which of them stands in each row; a missing value is None."""
+    texts = {}
+    for name in table.column_names:
+        packed = table[name].combine_chunks()
+        packed = packed if pa.types.is_dictionary(packed.type) else packed.dictionary_encode()
+        labels: list[str | None] = [None if v is None else show(v) for v in packed.dictionary.to_pylist()]
+        codes = np.full(len(packed), len(labels), dtype=np.int64)
+        valid = np.asarray(packed.indices.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        codes[valid] = packed.indices.drop_null().to_numpy(zero_copy_only=False)
+        if not valid.all():
+            labels.append(None)
+        texts[name] = (tuple(labels), codes)
+    return texts

@@ -101,13 +101,13 @@ def risk_chart(comparison: Comparison) -> str:
     scale = 100.0 if goal_called(race.goal).percent else 1.0
     points = [
         Point(
-            label=each.name,
-            x=100 * each.average_risk,
-            y=scale * each.performance,
-            chosen=each.name == comparison.recommended,
+            label=candidate.name,
+            x=100 * candidate.average_risk,
+            y=scale * candidate.performance,
+            chosen=candidate.name == comparison.recommended,
         )
-        for each in comparison.candidates
-        if each.average_risk is not None
+        for candidate in comparison.candidates
+        if candidate.average_risk is not None
     ]
     return scatter(
         points,
@@ -123,22 +123,22 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
     """Every candidate, as the table shows it."""
     return [
         {
-            "name": each.name,
-            "kind": each.kind,
-            "recommended": each.name == comparison.recommended,
-            "on_front": each.on_front,
-            "can_leave": each.can_leave,
-            "value": comparison.shown(each.performance),
-            "low": comparison.shown(each.low),
-            "high": comparison.shown(each.high),
-            "kept": each.kept,
-            "smallest": "made-up rows" if not each.smallest_class else f"{each.smallest_class:,}",
-            "risk": "–" if each.average_risk is None else percent(each.average_risk),
-            "starred": f"{each.suppressed:,}",
-            "why": each.why,
-            "instead": "" if each.can_leave else comparison.instead(each.name),
+            "name": candidate.name,
+            "kind": candidate.kind,
+            "recommended": candidate.name == comparison.recommended,
+            "on_front": candidate.on_front,
+            "can_leave": candidate.can_leave,
+            "value": comparison.shown(candidate.performance),
+            "low": comparison.shown(candidate.low),
+            "high": comparison.shown(candidate.high),
+            "kept": candidate.kept,
+            "smallest": "made-up rows" if not candidate.smallest_class else f"{candidate.smallest_class:,}",
+            "risk": "–" if candidate.average_risk is None else percent(candidate.average_risk),
+            "starred": f"{candidate.suppressed:,}",
+            "why": candidate.why,
+            "instead": "" if candidate.can_leave else comparison.instead(candidate.name),
         }
-        for each in comparison.candidates
+        for candidate in comparison.candidates
     ]
 
 
@@ -160,12 +160,12 @@ def associations_of(seen: Look) -> list[dict[str, Any]]:
     """The pairs of columns that go together most, each with a bar."""
     return [
         {
-            "left": each.left,
-            "right": each.right,
-            "strength": f"{each.strength:.2f}",
-            "bar": picture(strength_chart(each.left, each.right, each.strength)),
+            "left": association.left,
+            "right": association.right,
+            "strength": f"{association.strength:.2f}",
+            "bar": picture(strength_chart(association.left, association.right, association.strength)),
         }
-        for each in seen.findings.associations
+        for association in seen.findings.associations
     ]
 
 

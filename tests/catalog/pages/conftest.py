@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 import time
@@ -9,19 +10,23 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
 from aegis.catalog.server.app import create_site
-from aegis.catalog.service import people, sessions, tokens
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
 from aegis.catalog.worker import clinic_example
 from aegis.catalog.worker.loop import run_worker
+
+if TYPE_CHECKING:
+    from tests.catalog.conftest import ClinicFolder
+else:
+    ClinicFolder = Any
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -35,7 +40,6 @@ FLAGS = [
 ]
 CHEAP = Settings(argon2_time_cost=1, argon2_memory_kib=64)
 """Passwords are checked in no time: what they cost is tested elsewhere."""
-PASSWORD = "a clinic that nobody visits"
 
 
 @contextmanager
@@ -107,33 +111,24 @@ class Clinic:
 
 
 @contextmanager
-def clinic_served(folder: Path) -> Iterator[Clinic]:
+def clinic_served(clinic: ClinicFolder, folder: Path) -> Iterator[Clinic]:
     """A console with the clinic's flow in it; nobody works on its jobs but the test."""
+    shutil.copytree(clinic.folder, folder, dirs_exist_ok=True)
     with opened(folder) as catalog, served(create_site(catalog)) as url:
-        link = people.setup_link(catalog)
-        assert link is not None
-        people.accept_link(catalog, secret=link.secret, password=PASSWORD, name="admin", display_name="Ada Admin")
-        admin = sessions.sign_in(catalog, name="admin", password=PASSWORD, address="test")
-        flow = clinic_example.load_clinic(catalog, admin.actor, rows=1_500)
-        with catalog.write(admin.actor) as work:
-            tokens.create_token(work, name="laptop", scopes=["read", "push"], days=30)
-        cookies = {"admin": admin.secret}
-        for name, password in flow.people.items():
-            cookies[name] = sessions.sign_in(catalog, name=name, password=password, address="test").secret
-        yield Clinic(url=url, catalog=catalog, flow=flow, sessions=cookies, admin=admin.actor)
+        yield Clinic(url=url, catalog=catalog, flow=clinic.flow, sessions=dict(clinic.sessions), admin=clinic.admin)
 
 
 @pytest.fixture(scope="session")
-def clinic_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
+def clinic_site(clinic_folder: ClinicFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
     """To be looked at by many tests, and changed by none."""
-    with clinic_served(tmp_path_factory.mktemp("catalog")) as site:
+    with clinic_served(clinic_folder, tmp_path_factory.mktemp("catalog")) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
-def battered_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
+def battered_site(clinic_folder: ClinicFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
     """To be changed at will."""
-    with clinic_served(tmp_path_factory.mktemp("battered")) as site:
+    with clinic_served(clinic_folder, tmp_path_factory.mktemp("battered")) as site:
         yield site
 
 

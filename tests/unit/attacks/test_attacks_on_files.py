@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aegis
-from aegis.attacks.methods.forensics import texts_beside_rows
+from aegis.attacks.beside_rows import texts_beside_rows
 from aegis.data.schema import Roles
 
 Stage = Callable[..., Any]

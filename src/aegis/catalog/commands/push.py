@@ -297,8 +297,10 @@ def push_together(options: PushTogether) -> PushedTogether:
             raise ConflictError("the product has no policy to judge by; give it one first")
         policy = Policy.from_mapping(product.policy, where="the product's policy")
         pushed = {
-            each.content_id: configurations_from_mapping(dict(each.content), name=each.name)[0]
-            for each in catalog.configurations(options.product)
+            configuration.content_id: configurations_from_mapping(dict(configuration.content), name=configuration.name)[
+                0
+            ]
+            for configuration in catalog.configurations(options.product)
         }
         ledger = catalog.ledger(options.product)
         out = [entry.part for entry in ledger.entries if entry.part is not None and entry.part.content_id in pushed]

@@ -52,7 +52,7 @@ def list_comments(work: Work, *, request_id: str) -> tuple[records.Comment, ...]
 def comments_of(work: Work, request_id: str) -> tuple[records.Comment, ...]:
     """The comments on a request that the actor was found to see."""
     rows = work.session.execute(_OF_REQUEST, {"request_id": request_id})
-    return tuple(_as_record(*each) for each in rows)
+    return tuple(_as_record(*row) for row in rows)
 
 
 _OF_REQUEST = (

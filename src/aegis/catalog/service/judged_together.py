@@ -52,7 +52,7 @@ def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterab
             stored = JointVerdict(product_id=row.id, key=key)
             work.session.add(stored)
         stored.satisfied = verdict.satisfied
-        stored.broken = [{"model": each.model[:120], "records": int(each.records)} for each in verdict.broken[:20]]
+        stored.broken = [{"model": model.model[:120], "records": int(model.records)} for model in verdict.broken[:20]]
         stored.judged_by, stored.judged_at = work.actor.user_id, work.now
     work.session.flush()
     _tell_of_broken_approvals(work, row)
@@ -105,14 +105,17 @@ def standings(
     listed = list(configurations)
     if policy is None or not out:
         reason = "nothing is out yet" if not out else "the product has no policy"
-        return {each.id: records.TogetherStanding(standing=Together.ALLOWED, said=reason) for each in listed}
-    parts = {each.id: part_of(each, request, product) for each in listed}
-    promised = sorted({each.policy_id for each in out if each.policy_id is not None} - {policy.id})
+        return {
+            configuration.id: records.TogetherStanding(standing=Together.ALLOWED, said=reason)
+            for configuration in listed
+        }
+    parts = {configuration.id: part_of(configuration, request, product) for configuration in listed}
+    promised = sorted({release.policy_id for release in out if release.policy_id is not None} - {policy.id})
     verdicts = _verdicts(work, product.id, [policy.id, *promised], list(parts.values()), out)
     judged = {
         ident: _stands(verdicts, part, out, policy_id=policy.id, promised=promised) for ident, part in parts.items()
     }
-    free = [each.name for each in listed if judged[each.id][0] is Together.ALLOWED]
+    free = [configuration.name for configuration in listed if judged[configuration.id][0] is Together.ALLOWED]
     return {
         ident: records.TogetherStanding(
             standing=standing, said=f"{words}; {_instead(free, out)}" if standing is Together.BROKEN else words
@@ -134,7 +137,7 @@ def standings_for(work: Work, *, request_id: str) -> dict[str, records.TogetherS
 def unjudged(work: Work, product: Product) -> tuple[str, ...]:
     """Keys of maskings that nobody judged together with all that is out; empty where nothing is out."""
     policy = policy_of(product)
-    shown = list(dict.fromkeys(each.part for each in counted(work, product, recipient=ANYBODY)))
+    shown = list(dict.fromkeys(release.part for release in counted(work, product, recipient=ANYBODY)))
     if policy is None or not shown:
         return ()
     keys = [_key(policy.id, [*shown, part]) for part in wanted_maskings(work, product) if part not in shown]
@@ -159,7 +162,7 @@ def offered(work: Work, product_id: str) -> list[Configuration]:
 
 def wanted_maskings(work: Work, product: Product) -> list[MaskedPart]:
     """Every masking there is, of all columns and of those that waiting requests ask for."""
-    content_ids = [each.content_id for each in offered(work, product.id)]
+    content_ids = [configuration.content_id for configuration in offered(work, product.id)]
     waiting = work.session.scalars(
         select(Request.columns).where(Request.product_id == product.id, in_state(RequestState.PENDING, work.now))
     ).all()
@@ -174,9 +177,9 @@ def wanted_maskings(work: Work, product: Product) -> list[MaskedPart]:
 
 def _tried_with(part: MaskedPart, out: Sequence[Out]) -> list[list[MaskedPart]]:
     """The sets of maskings whose verdicts say how one stands: with all that is out, and with each alone."""
-    shown = list(dict.fromkeys(each.part for each in out))
+    shown = list(dict.fromkeys(release.part for release in out))
     whole = MaskedPart(content_id=part.content_id)
-    return [[*shown, part], [*shown, whole], *([each, part] for each in shown)]
+    return [[*shown, part], [*shown, whole], *([other, part] for other in shown)]
 
 
 def _verdicts(
@@ -201,11 +204,11 @@ def _stands(
     promised: Sequence[str],
 ) -> tuple[Together, str]:
     """By the present policy, and by those that what is out was ``promised`` under: changing one takes nothing back."""
-    same = [each for each in out if each.part == part]
-    if same and all(each.despite for each in same):
+    same = [release for release in out if release.part == part]
+    if same and all(release.despite for release in same):
         return Together.BROKEN, f"the same as {same[0].name} again, which left although the ledger did not allow it"
     if same:
-        return Together.ALLOWED, f"the same as {next(each for each in same if not each.despite).name} again"
+        return Together.ALLOWED, f"the same as {next(release for release in same if not release.despite).name} again"
     for earlier in promised:
         standing, words = _judged_under(verdicts, earlier, part, out)
         if standing is Together.BROKEN:
@@ -221,31 +224,33 @@ def _judged_under(
     def verdict_on(parts: Sequence[MaskedPart]) -> JointVerdict | None:
         return None if len(set(parts)) < 2 else verdicts.get(_key(policy_id, parts))
 
-    shown = list(dict.fromkeys(each.part for each in out))
+    shown = list(dict.fromkeys(release.part for release in out))
     for mine in dict.fromkeys((part, MaskedPart(content_id=part.content_id))):
         verdict = verdict_on([*shown, mine])
         if verdict is not None and verdict.satisfied:
             return Together.ALLOWED, "judged together with what is out: the policy holds"
         if verdict is not None and mine == part:
             breaking = [
-                each for each in out if (pair := verdict_on([each.part, part])) is not None and not pair.satisfied
+                release
+                for release in out
+                if (pair := verdict_on([release.part, part])) is not None and not pair.satisfied
             ]
             return Together.BROKEN, _broken_words(verdict, breaking or out)
-    for each in out:
-        pair = verdict_on([each.part, part])
+    for release in out:
+        pair = verdict_on([release.part, part])
         if pair is not None and not pair.satisfied:
-            return Together.BROKEN, _broken_words(pair, [each])
+            return Together.BROKEN, _broken_words(pair, [release])
     return Together.UNKNOWN, "nobody judged it together with what is out yet; the provider's ledger decides"
 
 
 def _broken_words(verdict: JointVerdict, with_which: Sequence[Out]) -> str:
-    names = ", ".join(dict.fromkeys(each.name for each in with_which[:_NAMED]))
-    models = ", ".join(f"{each['model']} (for {count_words(each['records'])} records)" for each in verdict.broken)
+    names = ", ".join(dict.fromkeys(release.name for release in with_which[:_NAMED]))
+    models = ", ".join(f"{model['model']} (for {count_words(model['records'])} records)" for model in verdict.broken)
     return f"together with {names}, which is out, it breaks {models}"
 
 
 def _instead(free: Sequence[str], out: Sequence[Out]) -> str:
-    again = ", ".join(dict.fromkeys(each.name for each in out[:_NAMED]))
+    again = ", ".join(dict.fromkeys(release.name for release in out[:_NAMED]))
     if free:
         return f"allowed are {', '.join(free[:_NAMED])}"
     return f"allowed is what is out again ({again}), or a masking that the provider finds under the ledger"

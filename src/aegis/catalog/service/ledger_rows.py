@@ -110,7 +110,7 @@ def _content(row: Release, product: Product, *, recipient: str, despite: str | N
 def judged_with(certificate: dict[str, Any]) -> frozenset[str]:
     stated = certificate.get("ledger")
     files = stated.get("together_with_files", []) if isinstance(stated, dict) else []
-    return frozenset(each for each in files if isinstance(each, str)) if isinstance(files, list) else frozenset()
+    return frozenset(file for file in files if isinstance(file, str)) if isinstance(files, list) else frozenset()
 
 
 def _out(sequence: int, content: dict[str, Any]) -> Out:

@@ -55,7 +55,7 @@ class Actor:
 
     def products_as(self, *roles: UserRole) -> frozenset[str] | None:
         """The ids of the products for which one of the roles is held; None for every product."""
-        matching = [each for each in self.roles if each.role in roles]
+        matching = [role for role in self.roles if role.role in roles]
         if self.is_admin or any(each.product_id is None for each in matching):
             return None
         return frozenset(each.product_id for each in matching if each.product_id is not None)

@@ -226,12 +226,12 @@ def _retire_unfit_summary(work: Work, row: Product) -> None:
     current = work.session.scalar(select(Summary).where(Summary.product_id == row.id, Summary.current))
     if current is None:
         return
-    by_name = {each["name"]: each for each in row.columns}
+    by_name = {column["name"]: column for column in row.columns}
     fits = current.label == row.label and all(
-        each["column"] in by_name
-        and by_name[each["column"]]["role"] != Role.IDENTIFYING
-        and by_name[each["column"]]["kind"] == (each["kind"] or by_name[each["column"]]["kind"])
-        for each in current.histograms
+        histogram["column"] in by_name
+        and by_name[histogram["column"]]["role"] != Role.IDENTIFYING
+        and by_name[histogram["column"]]["kind"] == (histogram["kind"] or by_name[histogram["column"]]["kind"])
+        for histogram in current.histograms
     )
     if not fits:
         current.current = False

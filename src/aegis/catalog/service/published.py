@@ -38,7 +38,9 @@ def facts_of(summary: Summary, *, smallest_class: int) -> dict[str, Any]:
         "level": summary.level.value,
         "rows": int(summary.rows),
         "label": summary.label,
-        "configurations": [{"name": each.name, "id": each.id} for each in summary.configurations],
+        "configurations": [
+            {"name": configuration.name, "id": configuration.id} for configuration in summary.configurations
+        ],
         "exposure": _exposed(summary, smallest_class),
         "histograms": [_entry(attribute) for attribute in (*summary.attributes.values(), label)],
     }
@@ -165,7 +167,8 @@ def _exposed(summary: Summary, smallest_class: int) -> dict[str, Any]:
         "caveat": exposed.caveat,
         "protection": "none" if summary.protection is None else summary.protection.describe(),
         "attributes": [
-            {key: value for key, value in asdict(each).items() if key != "masks"} for each in exposed.attributes
+            {key: value for key, value in asdict(attribute).items() if key != "masks"}
+            for attribute in exposed.attributes
         ],
     }
 

@@ -285,7 +285,7 @@ def check_measure(measure: Any) -> None:
 
 
 def _columns(product: Product, columns: Iterable[str]) -> list[str]:
-    open_ones = [each["name"] for each in product.columns if each["role"] != Role.IDENTIFYING]
+    open_ones = [column["name"] for column in product.columns if column["role"] != Role.IDENTIFYING]
     names = [columns] if isinstance(columns, str) else list(columns)
     if not all(isinstance(name, str) for name in names):
         raise RoleError("the columns of a request are named by texts")

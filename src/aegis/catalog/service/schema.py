@@ -76,14 +76,14 @@ def _column(declared: Any) -> dict[str, str]:
 
 
 def schema_of(columns: Iterable[Mapping[str, Any]]) -> Schema:
-    return Schema(columns=tuple(Column(name=each["name"], kind=Kind(each["kind"])) for each in columns))
+    return Schema(columns=tuple(Column(name=column["name"], kind=Kind(column["kind"])) for column in columns))
 
 
 def roles_of(columns: Iterable[Mapping[str, Any]], label: str | None) -> Roles:
     """The roles of a product's columns, as the library writes them."""
     listed: dict[str, list[str]] = {}
-    for each in columns:
-        listed.setdefault(each["role"], []).append(each["name"])
+    for column in columns:
+        listed.setdefault(column["role"], []).append(column["name"])
     listed.pop(Role.LABEL.value, None)
     return Roles(label=label, **{role: tuple(names) for role, names in listed.items()})
 

@@ -189,12 +189,14 @@ def _check_fits(label: str, kinds: Mapping[str, str | None], product: Product) -
 
 def _check_names(summary: Summary) -> None:
     """Raise unless every name in it can be stored and shown."""
-    names = [summary.label, *summary.attributes, *(each.name for each in summary.configurations)]
+    names = [summary.label, *summary.attributes, *(configuration.name for configuration in summary.configurations)]
     if not all(isinstance(name, str) and 0 < len(name) <= 200 and printable(name) for name in names):
         raise SummaryError("the summary has names that are empty, too long or cannot be shown; rename them")
     if not summary.rows <= 2**53:
         raise SummaryError("the summary counts more rows than there can be; write it again")
-    checked_document([each.id for each in summary.configurations], what="the ids of the configurations")
+    checked_document(
+        [configuration.id for configuration in summary.configurations], what="the ids of the configurations"
+    )
 
 
 def _complete_configurations(summary: Summary, product: Product) -> tuple[Configuration, ...]:

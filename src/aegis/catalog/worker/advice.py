@@ -41,7 +41,7 @@ def run_advice(catalog: Catalog, claimed: Claimed, progress: Progress) -> dict[s
         identifying = [
             name for name in summary.attributes if roles.get(name) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING)
         ]
-        risk = [_risk(summary, each, identifying) for each in summary.configurations]
+        risk = [_risk(summary, configuration, identifying) for configuration in summary.configurations]
     result = {
         "summary_id": row.id,
         "columns": columns,
@@ -62,8 +62,8 @@ def of_columns(summary: Summary, columns: list[str]) -> Summary:
     if not attributes:
         raise ConflictError("the request asks for nothing but the label, so there is nothing to rank")
     configurations = tuple(
-        replace(each, masks={name: mask for name, mask in each.masks.items() if name in attributes})
-        for each in summary.configurations
+        replace(configuration, masks={name: mask for name, mask in configuration.masks.items() if name in attributes})
+        for configuration in summary.configurations
     )
     return replace(summary, attributes=attributes, configurations=configurations, scores={}, race=None)
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from aegis.catalog.database.tables import Release
 from aegis.counts.answer import ask
 from aegis.counts.disclosure_rule import count_words, shown_count
-from aegis.library.attack_scene import Texts, written_texts
-from aegis.library.written import open_written
+from aegis.library.written import Texts, open_written, written_texts
 from aegis.masking.configuration_file import certified_configuration
 
 MOST_HELD = 5
@@ -39,7 +38,7 @@ def attack_on_arrival(
         named = place / f"held-{number}-{other.file_name}"
         named.symlink_to(path.resolve())
         attacks.append(_linked(texts, rows, row, other, named))
-    return tuple(each for each in attacks if each is not None)
+    return tuple(attack for attack in attacks if attack is not None)
 
 
 def _read(file: Path) -> tuple[Texts, int]:

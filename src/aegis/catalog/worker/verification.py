@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from sqlalchemy import select
 
-from aegis.attacks.methods.forensics import texts_beside_rows
+from aegis.attacks.beside_rows import texts_beside_rows
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
 from aegis.catalog.service import judged_together, ledger, ledger_rows
@@ -72,8 +72,8 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
             return measured
         progress(90, 100, "attacking it")
         with catalog.read(SYSTEM) as work:
-            out = [each for each in verified_releases(work, row.product_id) if each.digest != row.digest]
-        earlier = [(each, open_files.enter_context(catalog.store.local(each.digest))) for each in out[:MOST_HELD]]
+            out = [held for held in verified_releases(work, row.product_id) if held.digest != row.digest]
+        earlier = [(held, open_files.enter_context(catalog.store.local(held.digest))) for held in out[:MOST_HELD]]
         return replace(measured, attacks=attack_on_arrival(file, row, earlier, place=Path(place)))
 
 

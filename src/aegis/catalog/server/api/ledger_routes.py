@@ -33,12 +33,12 @@ def judge(call: Write, product: ProductPath, judged: bodies.JointVerdicts) -> Re
         JointVerdict(
             parts=tuple(
                 MaskedPart(content_id=part.content_id, columns=None if part.columns is None else tuple(part.columns))
-                for part in each.parts
+                for part in verdict.parts
             ),
-            satisfied=each.satisfied,
-            broken=tuple(ModelBroken(model=model.model, records=model.records) for model in each.broken),
+            satisfied=verdict.satisfied,
+            broken=tuple(ModelBroken(model=model.model, records=model.records) for model in verdict.broken),
         )
-        for each in judged.verdicts
+        for verdict in judged.verdicts
     ]
     return call.once(
         records.JudgedTogether,

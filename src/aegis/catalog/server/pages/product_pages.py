@@ -111,9 +111,9 @@ def show_product(context: PageContext) -> Response:
 def _roles(context: PageContext, product: records.Product) -> list[str]:
     """What this person is for the product."""
     roles = {
-        each.role.value
-        for each in context.actor.roles
-        if each.product_id in (None, product.id) and each.role is not UserRole.REGISTRAR
+        role.role.value
+        for role in context.actor.roles
+        if role.product_id in (None, product.id) and role.role is not UserRole.REGISTRAR
     }
     return sorted(roles)
 

@@ -95,7 +95,7 @@ def _already_out(work: Any, product_id: str, listed: Sequence[records.Configurat
     """What left of the product before, in words: a new release is judged together with all of it."""
     names = {configuration.id: configuration.name for configuration in listed}
     gone = [
-        each for each in releases.list_releases(work, product=product_id).items if each.state is ReleaseState.VERIFIED
+        item for item in releases.list_releases(work, product=product_id).items if item.state is ReleaseState.VERIFIED
     ]
     return [
         f"{names.get(each.configuration_id or '', 'a configuration of its own')}, {each.created_at:%Y-%m-%d}"
