@@ -13,6 +13,7 @@ import numpy as np
 from aegis.candidates.synthesis.attribute_tables import AttributeTables
 from aegis.candidates.synthesis.estimating import Floats, denoised, nearest, totals_of
 from aegis.candidates.synthesis.occupied import CLEAR
+from aegis.candidates.synthesis.smoothing import beside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,7 +81,8 @@ def measured_again(tables: AttributeTables, first: First, rho: float, *, choosin
     for place in places:
         if place in telling:
             both, sigma = _both(tables, first, place, each)
-            counts = denoised(both, first.expected(both), sigma=sigma)
+            near = beside(tables.attributes[place], both)
+            counts = denoised(both, first.expected(both), *(() if near is None else (near,)), sigma=sigma)
         else:
             counts = first.expected(first.noisy[place])
         singles.append(nearest(counts, first.totals))
