@@ -55,9 +55,9 @@ def anneal(
     best_loss = float(goal.best)
     while budget.fraction < 1.0:
         start = best_labels
-        if cycle % 4 == 1:
-            start = _mixed_start(units, labels, k=k, l=l + 1 + cycle // 4 % MORE_VALUES)
-        elif cycle % 4 == 3:
+        if cycle % 8 == 1:
+            start = _mixed_start(units, labels, k=k, l=l + 1 + cycle // 8 % MORE_VALUES)
+        elif cycle % 2 == 1:
             start = _random_start(units, best_labels, rng, goal, k=k, l=l)
         classes = int(start.max()) + 1
         capacity = max(classes, len(labels) // k) if goal.free else classes
