@@ -3,9 +3,9 @@
 Four public tables, δ = 10⁻⁶, values and ranges declared for all. Seven tenths are synthesized, three tenths test: a
 logistic regression on indicators of categories and of 32 quantile bins of each number, learnt from the made-up rows.
 The peers pin versions of their own, so each library gets an environment of its own under ``--environments`` (made on
-first use from the package index). A fit that needs more than ``--cpu-limit`` seconds is stopped and named. What is done
-is kept beside the environments, and a run that is started again goes on after it. The peers' noise comes from seeded
-generators here; that of Aegis from OpenDP.
+first use from the package index). A fit that needs more than ``--cpu-limit`` seconds is stopped and named, and is not
+tried on other splits of that table. What is done is kept beside the environments, and a run that is started again goes
+on after it. The peers' noise comes from seeded generators here; that of Aegis from OpenDP.
 """
 
 from __future__ import annotations
@@ -156,7 +156,9 @@ def main() -> None:
     done = {(run["table"], run["seed"], run["method"]) for run in runs}
     for seed in range(chosen.seeds):
         for name in chosen.tables:
-            wanted = [method for method in ("real rows", *chosen.methods) if (name, seed, method) not in done]
+            stopped = {run["method"] for run in runs if run["table"] == name and "ended" in run}
+            methods = [method for method in ("real rows", *chosen.methods) if method not in stopped]
+            wanted = [method for method in methods if (name, seed, method) not in done]
             for run in _made_runs(name, seed, wanted, chosen):
                 runs.append(run)
                 with kept.open("a", encoding="utf-8") as stream:

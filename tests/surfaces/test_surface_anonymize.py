@@ -336,6 +336,19 @@ def test_roles_that_were_typed_stand_in_the_next_line(aegis: Aegis, clinic: Path
     assert answer.status == 0, answer.err
 
 
+def test_the_next_line_holds_no_role_that_a_release_takes_from_the_policy(aegis: Aegis, tmp_path: Path) -> None:
+    source, classes, policy = tmp_path / "people.csv", tmp_path / "classes.csv", tmp_path / "policy.yaml"
+    rows = [f"{20 + i},{1000 + i % 7},{'abc'[i % 3]},{i % 2}" for i in range(30)]
+    source.write_text("\n".join(["age,zip,illness,seen", *rows]) + "\n", encoding="utf-8")
+    policy.write_text("k: 3\nquasi_identifying: [age, zip]\nsensitive: [illness]\n", encoding="utf-8")
+    roles = ("--quasi", "age,zip", "--sensitive", "illness", "--insensitive", "seen")
+    given = ("--method", "mo-obam", "--policy", policy, "--seconds", "1")
+    made = aegis("anonymize", source, *given, *roles, "--out", classes)
+    assert made.status == 0, made.err
+    answer = _pasted(aegis, made.err, tmp_path / "out.csv")
+    assert answer.status == 0, answer.err
+
+
 def test_what_identifies_in_the_source_is_not_proposed_as_insensitive(
     aegis: Aegis, clinic: Path, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from aegis.commands.fields import (
     Working,
     replacing,
 )
+from aegis.commands.release import Release
 from aegis.errors import OptionError
 
 if TYPE_CHECKING:
@@ -167,5 +168,5 @@ def show(done: Anonymization, options: Anonymize) -> None:
         policy = terminal.word(options.policy) if isinstance(options.policy, str | Path) else "POLICY.yaml"
         terminal.next_step(
             f"aegis release {terminal.word(options.out)} --rows-of {source} --policy {policy}"
-            f"{terminal.role_words(options)} --out RELEASE.csv"
+            f"{terminal.role_words(options, of=Release)} --out RELEASE.csv"
         )

@@ -79,14 +79,16 @@ def data_words(data: object, options: Reading) -> str:
     return " ".join([word(data), *_typed(options, READING)])
 
 
-def role_words(options: Options) -> str:
-    """The roles and whose rows they are, as they are typed, for commands that are shown.
+def role_words(options: Options, *, of: type[Options]) -> str:
+    """The roles and whose rows they are, as they are typed, for a command of these options that is shown.
 
-    >>> from aegis.commands.fields import WithRoles
-    >>> role_words(WithRoles(quasi=("age", "zip code"), roles="mine.yaml"))
-    " --quasi 'age, zip code' --roles mine.yaml"
+    >>> from aegis.commands.fields import WithIdentifying, WithRoles
+    >>> given = WithRoles(quasi=("age", "zip code"), roles="mine.yaml")
+    >>> role_words(given, of=WithRoles), role_words(given, of=WithIdentifying)
+    (" --quasi 'age, zip code' --roles mine.yaml", ' --roles mine.yaml')
     """
-    return "".join(f" {each}" for each in _typed(options, (*ROLE_OPTIONS, "person")))
+    taken = {field.name for field in fields_of(of)}
+    return "".join(f" {each}" for each in _typed(options, taken & {*ROLE_OPTIONS, "person"}))
 
 
 def _typed(options: Options, names: Collection[str]) -> list[str]:

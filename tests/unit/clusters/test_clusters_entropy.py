@@ -135,3 +135,16 @@ def test_classes_are_as_many_as_asked_for_after_the_entropy_stage() -> None:
     fitted = MOOBAM(k=2, classes=3, trade_off=1.0, rounds=400).fit(small_table(5)).result_
     assert fitted.classes == 3
     assert fitted.smallest_class >= 2
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_several_classes_of_one_secret_are_mixed_though_no_step_by_itself_wins(seed: int) -> None:
+    """Only the worst class counts: where six of forty have one secret, the first five that are mended win nothing."""
+    rng = np.random.default_rng(seed)
+    records = Records.from_arrays(
+        sensitive=np.where(rng.random(240) < 0.6, 0, rng.integers(1, 4, 240))[:, None],
+        numeric=(100 * rng.random((240, 2))).round(2),
+    )
+    fitted = MOOBAM(k=3, classes=40, trade_off=1.0, rounds=60_000, random_state=seed).fit(records).result_
+    assert fitted.objective is not None
+    assert fitted.objective < -0.2

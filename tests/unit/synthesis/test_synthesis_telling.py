@@ -7,6 +7,7 @@ import pytest
 
 from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.attribute import spread_points
+from aegis.candidates.synthesis.attribute_tables import departure
 from aegis.candidates.synthesis.binning import cut_bins
 from aegis.candidates.synthesis.declared import DeclaredValues, PublicDomain
 from aegis.candidates.synthesis.estimating import denoised
@@ -58,6 +59,27 @@ def test_what_tells_of_the_label_is_measured_again_and_noise_makes_no_other_seem
     assert len(again) <= 6
     assert apart(model, 0) > 0.4
     assert np.median([apart(model, place) for place in range(1, 1 + OTHERS)]) < 0.01
+
+
+@pytest.mark.parametrize("labels", [2, 3, 7])
+def test_one_record_moves_a_departure_by_one_at_most(labels: int) -> None:
+    rng = np.random.default_rng(labels)
+    most = 0.0
+    for _ in range(50):
+        counts = rng.integers(0, 9, (4, labels))
+        shares = rng.dirichlet(np.ones(labels))
+        before = departure(counts, shares)
+        for place in np.ndindex(counts.shape):
+            counts[place] += 1
+            most = max(most, abs(departure(counts, shares) - before))
+            counts[place] -= 1
+    assert 0.9 < most <= 1 + 1e-9
+
+
+def test_a_departure_is_how_many_records_have_the_wrong_label() -> None:
+    even = np.array([0.5, 0.5])
+    assert departure(np.array([[10, 10], [30, 30]]), even) == 0.0
+    assert departure(np.array([[20, 0], [0, 60]]), even) == pytest.approx(2 * (10 + 30))
 
 
 def test_the_choice_is_paid_for_and_nothing_is_left() -> None:

@@ -1,8 +1,10 @@
 """The entropy stage of MO-OBAM: loss traded for entropy by annealing, in cycles that start anew.
 
-The first cycle goes straight downhill from the partition that loses least. The following ones start from a random
-partition and from the best so far by turns, so that none has to be left by small steps only, and some of them are
-heated. A large table has time for a cycle or two, a small one for hundreds.
+The first cycle goes straight downhill from the partition that loses least. Only the worst class counts, so where
+several have a single secret no step by itself wins anything: the second cycle starts where each of them has borrowed
+another one. The following ones start from a random partition, from classes with more secrets and from the best so far
+by turns, so that none has to be left by small steps only, and some of them are heated. A large table has time for a
+cycle or two, a small one for hundreds.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ HOT: tuple[float, ...] = (0.0, 0.0, 0.0, 0.02, 0.0, 0.3, 0.0, 0.1, 0.0, 1.0)
 is won downhill, on a small one by leaving a valley."""
 COLD = 0.7
 """So much of a cycle is heated; the rest goes downhill."""
+
+MORE_VALUES = 3
+"""Classes borrow up to so many values of each sensitive attribute more than they need."""
 
 Report = Callable[[Ints, float, int], None]
 
@@ -49,7 +54,11 @@ def anneal(
     cycle, scale = 0, 0.0
     best_loss = float(goal.best)
     while budget.fraction < 1.0:
-        start = best_labels if cycle % 2 == 0 else _random_start(units, best_labels, rng, goal, k=k, l=l)
+        start = best_labels
+        if cycle % 8 == 1:
+            start = _mixed_start(units, labels, k=k, l=l + 1 + cycle // 8 % MORE_VALUES)
+        elif cycle % 2 == 1:
+            start = _random_start(units, best_labels, rng, goal, k=k, l=l)
         classes = int(start.max()) + 1
         capacity = max(classes, len(labels) // k) if goal.free else classes
         state = place(units, start, capacity=capacity)
@@ -76,6 +85,12 @@ def anneal(
             report(best_labels, best_loss, rounds)
         cycle += 1
     return float(goal.best)
+
+
+def _mixed_start(units: Units, labels: Ints, *, k: int, l: int) -> Ints:  # noqa: E741 - l as in l-diversity
+    """The classes after those with fewer than l values have borrowed some; as given where there are too few to lend."""
+    state = place(units, labels, capacity=int(labels.max()) + 1)
+    return labels if len(repair(units, state, k=k, l=l)) else state.label.copy()
 
 
 def _random_start(

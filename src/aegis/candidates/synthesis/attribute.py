@@ -20,7 +20,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NumberCells:
-    """What is drawn for one code of numbers: a cell ``[low, high)`` by its probability, then a number in it."""
+    """What is drawn for one code of numbers: a cell ``[low, high)`` by its probability, then a number in it.
+
+    ``chance`` has a column for each stratum of the rows, or one for all of them.
+    """
 
     low: Floats
     high: Floats
@@ -88,13 +91,20 @@ class Attribute:
             rows = order[bounds[code] : bounds[code + 1]]
             if cells is None or not len(rows):
                 continue
-            points = spread_points(np.zeros(len(rows), dtype=np.int64) if strata is None else strata[rows], rng)
-            ends = np.cumsum(cells.chance)
-            cell = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
-            inside = (points - (ends[cell] - cells.chance[cell])) / np.maximum(cells.chance[cell], _TINY)
-            numbers[rows] = self._inside(cells.low[cell], cells.high[cell], np.clip(inside, 0.0, 1.0 - _TINY))
+            stratum = np.zeros(len(rows), dtype=np.int64) if strata is None else strata[rows]
+            points = spread_points(stratum, rng)
+            for own, chance in enumerate(cells.chance.T):
+                held = stratum == own if cells.chance.shape[1] > 1 else slice(None)
+                numbers[rows[held]] = self._drawn_in(cells, chance, points[held])
         missing = np.array([value is None for value in self.values])[codes]
         return _typed(numbers, self.kind, missing)
+
+    def _drawn_in(self, cells: NumberCells, chance: Floats, points: Floats) -> Floats:
+        """The numbers up to which the cells hold such shares."""
+        ends = np.cumsum(chance)
+        cell = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
+        inside = (points - (ends[cell] - chance[cell])) / np.maximum(chance[cell], _TINY)
+        return self._inside(cells.low[cell], cells.high[cell], np.clip(inside, 0.0, 1.0 - _TINY))
 
     def _inside(self, low: Floats, high: Floats, drawn: Floats) -> Floats:
         if self.kind is not Kind.REAL:

@@ -44,9 +44,9 @@ class AttributeTables:
         """One attribute with the label, once more."""
         return self.measurer.counts(self._single(place), rho=rho, what="attribute again", columns=self._names(place))
 
-    def departures(self, expected: Sequence[Floats], rho: float) -> Floats:
-        """By how much every attribute departs from what is expected of it, with noise."""
-        sums = [np.abs(self._single(place) - wanted).sum() for place, wanted in enumerate(expected)]
+    def departures(self, shares: Floats, rho: float) -> Floats:
+        """By how much every attribute departs from the label's ``shares``, with noise, as `departure` measures it."""
+        sums = [departure(self._single(place), shares) for place in range(len(self.attributes))]
         return self.measurer.errors(np.array(sums), rho=rho, what="departures from the label's shares")
 
     def pair(self, pair: Pair, groups: Sequence[Codes]) -> NDArray[np.int64]:
@@ -81,6 +81,16 @@ class AttributeTables:
             return self._counter.count(asked)[..., None]
         counts = self._counter.count([*asked, self.context.label.column])
         return self.context.pushed(counts, len(asked))
+
+
+def departure(counts: NDArray[N], shares: Floats) -> float:
+    """How many records would have to change their label until those of each value have the ``shares``, in units.
+
+    One record more, of label l, moves the counts of its value by 1 - s(l) towards it and by s(j) for every other label
+    j, half of which together is 1 - s(l). In units of the largest of these it moves the sum by at most 1.
+    """
+    apart = np.abs(counts - counts.sum(axis=1, keepdims=True) * shares).sum() / 2
+    return float(apart / (1 - shares.min()))
 
 
 def departures_of(

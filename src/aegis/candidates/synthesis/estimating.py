@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +35,30 @@ def totals_of(noisy: list[Floats], sigmas: list[float]) -> Floats:
     return np.maximum(sums, 1.0)
 
 
-def denoised(noisy: Floats, expected: Floats, *, sigma: float) -> Floats:
+def denoised(noisy: Floats, *expectations: Floats, sigma: float) -> Floats:
     """What is expected, moved towards what was measured where the difference stands out of the noise.
 
     Differences are shrunk by the garrote (Gao 1998), which leaves large ones as they are, with the threshold that
-    Stein's unbiased estimate of its risk prefers, never above the universal one.
+    Stein's unbiased estimate of its risk prefers, never above the universal one. Of several expectations the one of the
+    least risk is taken.
     """
+    chosen = [_threshold(noisy - expected, sigma) for expected in expectations]
+    place = min(range(len(chosen)), key=lambda place: chosen[place].risk)
+    expected = expectations[place]
     apart = noisy - expected
+    room = np.maximum(np.abs(apart) / sigma, _TINY)
+    moved = expected + apart * np.maximum(1.0 - (chosen[place].threshold / room) ** 2, 0.0)
+    return np.asarray(np.maximum(moved, 0.0))
+
+
+class _Chosen(NamedTuple):
+    """A threshold in deviations of the noise, and the risk that is estimated of it."""
+
+    threshold: float
+    risk: float
+
+
+def _threshold(apart: Floats, sigma: float) -> _Chosen:
     scaled = np.sort(np.abs(apart).ravel() / sigma)
     size = scaled.size
     squares = scaled**2
@@ -51,10 +69,8 @@ def denoised(noisy: Floats, expected: Floats, *, sigma: float) -> Floats:
     # Differences up to the threshold t become 0; a larger one, x, becomes x - t^2 / x.
     risk = size + below - 2 * rank + (threshold**4 + 2 * threshold**2) * inverse
     allowed = threshold <= math.sqrt(2 * math.log(max(size, 2)))
-    best = float(threshold[int(np.argmin(np.where(allowed, risk, np.inf)))])
-    room = np.maximum(np.abs(apart) / sigma, _TINY)
-    moved = expected + apart * np.maximum(1.0 - (best / room) ** 2, 0.0)
-    return np.asarray(np.maximum(moved, 0.0))
+    best = int(np.argmin(np.where(allowed, risk, np.inf)))
+    return _Chosen(threshold=float(threshold[best]), risk=float(risk[best]))
 
 
 def with_margins(table: Floats, first: Floats, second: Floats, *, rounds: int = 8) -> Floats:

@@ -18,7 +18,7 @@ from aegis.candidates.synthesis.attribute import Attribute, NumberCells
 from aegis.candidates.synthesis.binning import cut_bins
 from aegis.candidates.synthesis.declared import DeclaredRange, DeclaredValues
 from aegis.candidates.synthesis.measuring import Measurer
-from aegis.candidates.synthesis.occupied import CLEAR, occupied
+from aegis.candidates.synthesis.occupied import CLEAR, occupied, standing_together
 from aegis.counts.cells import MOST_DECIMALS, Decimals, Grid, Listed, Magnitudes, Steps
 from aegis.counts.marginals import CodedColumn, Counter
 from aegis.counts.protect import OTHER
@@ -37,6 +37,7 @@ MOST_BINS = 48
 _JUST_ABOVE_ZERO = 1e-300
 
 _EMPTY, _SURE = 2.0, 3.0  # below so many a cell is taken for empty, above so many for certainly not
+_TOGETHER, _SURE_TOGETHER = 3.0, 4.0  # the same for neighbours: there are more ways to choose them
 _SPLIT = 10.0  # and above so many a cell is worth being taken apart
 
 _TEXTS = 0.75
@@ -293,7 +294,7 @@ def _numbers(
     if declared is not None:  # the cells at the ends reach beyond: no number is drawn there
         low_edges, high_edges = (np.clip(edges, declared.low, declared.high) for edges in (low_edges, high_edges))
     values: list[Any] = [
-        _spread(low_edges[a:b], high_edges[a:b], totals[a:b] * (sure[a:b] > 0), sigma * math.sqrt(noisy.shape[1]))
+        _spread(low_edges[a:b], high_edges[a:b], totals[a:b], sure[a:b], sigma * math.sqrt(noisy.shape[1]))
         for a, b in spans
     ]
     groups = np.arange(len(cuts) + 1, dtype=np.int64)
@@ -310,8 +311,9 @@ def _combined(
 ) -> tuple[Floats, Floats, Floats]:
     """Fine counts that agree with coarse ones, both weighed by their noise; the variance of each; and which are sure.
 
-    Coarse cells that do not stand out of the noise are taken for empty: most of a wide range is. Those that stand out
-    a little count where bins are cut, but no number is drawn from them: some of them are empty too.
+    Coarse cells that do not stand out of the noise, alone or with neighbours, are taken for empty: most of a wide range
+    is. Those that stand out a little count where bins are cut, but no number is drawn from them: some of them are empty
+    too. A cell is sure by itself (1), or only together with its neighbours (2).
     """
     number = np.bincount(owners)
     sums = np.zeros_like(coarse)
@@ -321,9 +323,11 @@ def _combined(
     best = variance[:, None] * (coarse / sigmas[0] ** 2 + sums / apart[:, None])
     agreed = fine + ((best - sums) / number[:, None])[owners]
     clear = best.sum(axis=1) / np.sqrt(variance * coarse.shape[1])
-    empty = clear < _EMPTY
+    together = np.append(standing_together(clear[:-2], alone=_EMPTY), [0.0, 0.0])  # zero and missing have no neighbours
+    empty = (clear < _EMPTY) & (together <= _TOGETHER)
     agreed[empty[owners]] = 0.0
-    return agreed, np.where(empty, 0.0, variance / number)[owners], (clear > _SURE).astype(np.float64)[owners]
+    sure = np.where(clear > _SURE, 1.0, np.where(together > _SURE_TOGETHER, 2.0, 0.0))
+    return agreed, np.where(empty, 0.0, variance / number)[owners], sure[owners]
 
 
 def _refined(totals: Floats, least: float, finer: int) -> NDArray[np.int64]:
@@ -357,17 +361,18 @@ def _in_order(edges: Floats, noisy: Floats, kind: Kind) -> tuple[Floats, Floats,
     return low, high, cells, missing
 
 
-def _spread(low: Floats, high: Floats, noisy: Floats, noise: float) -> NumberCells:
+def _spread(low: Floats, high: Floats, totals: Floats, sure: Floats, noise: float) -> NumberCells:
     """Cells of a bin by what stands out of the noise; the rest of its records lie anywhere in it."""
+    noisy = np.where(sure > 0, totals, 0.0)
     clear = np.where(noisy > 2.5 * noise, noisy, 0.0)
     rest = max(float(noisy.sum() - clear.sum()), 0.0)
     widths = high - low
     evenly = rest if clear.sum() > 0 else 1.0
-    # Cells that stand out have their share already, and empty ones none.
-    room = np.where((clear > 0) | (noisy <= 0), 0.0, widths)
+    # Cells that stand out have their share already, and empty ones none; what is sure by its neighbours is not empty.
+    room = np.where((clear <= 0) & ((noisy > 0) | (sure > 1)), widths, 0.0)
     if room.sum() <= 0:
         room = np.where(clear > 0, widths, 0.0) if clear.sum() > 0 else widths
     if room.sum() <= 0:  # all of it lies beyond the declared range, at one of its ends
         room = np.ones_like(widths)
     weights = clear + evenly * room / room.sum()
-    return NumberCells(low=low, high=high, chance=weights / weights.sum())
+    return NumberCells(low=low, high=high, chance=(weights / weights.sum())[:, None])

@@ -22,6 +22,7 @@ CLEAR = 4.0
 """A count above so many standard deviations of its noise is taken for more than noise."""
 CLEAR_TOGETHER, MOST_TOGETHER = 5.0, 8
 """So far the counts of at most so many neighbours have to stand out together: there are more ways to choose them."""
+_RUNS = (2, 4, 8, 16)
 LIKELY = 1.0
 """A count of at least this beside an occupied one is more likely another such than noise."""
 
@@ -79,3 +80,23 @@ def _holds_numbers(power: int, least: float) -> bool:
     """Whether all numbers of a cell have one sign and are no smaller than that."""
     low, high = Magnitudes().bounds(power, power)
     return low * high > 0 and min(abs(low), abs(high)) >= least
+
+
+def standing_together(totals: Floats, *, alone: float) -> Floats:
+    """By how many deviations each cell stands out together with neighbours, at most.
+
+    A cell counts with ``alone`` at most: what lies beside a number that many records have may be empty.
+
+    >>> standing_together(np.array([1.5, 1.5, 1.5, 1.5, 0.0, 0.0, 90.0]), alone=2.0).round(1).tolist()
+    [3.0, 3.0, 3.0, 3.0, 2.2, 1.8, 1.8]
+    """
+    sums = np.append(0.0, np.cumsum(np.minimum(totals, alone)))
+    most = np.zeros(len(totals))
+    for many in _RUNS:
+        if many > len(totals):
+            break
+        together = (sums[many:] - sums[:-many]) / math.sqrt(many)
+        for place in range(many):
+            part = most[place : place + len(together)]
+            np.maximum(part, together, out=part)
+    return most

@@ -33,6 +33,7 @@ from aegis.candidates.synthesis.impossible import possible
 from aegis.candidates.synthesis.measuring import Measurer
 from aegis.candidates.synthesis.noise import Noise
 from aegis.candidates.synthesis.pool import Pair, Pool, draw_given, draw_pool, evened
+from aegis.candidates.synthesis.smoothing import smoothed
 from aegis.candidates.synthesis.telling import First, measured_again
 from aegis.counts.marginals import Counter
 from aegis.data.schema import Column
@@ -263,7 +264,7 @@ def learn(
     records = float(totals.sum())
     say(5, 5, "done")
     return Model(
-        attributes=tuple(attributes),
+        attributes=tuple(smoothed(*each) for each in zip(attributes, singles, strict=True)),
         context=context,
         singles=tuple(singles),
         groups=tuple(groups),

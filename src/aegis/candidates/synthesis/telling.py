@@ -1,7 +1,8 @@
 """Which attributes tell something of the label, and what: a second look at those that do, with most of the budget.
 
 In a small table, noise that is spread over all attributes drowns every one of them. By how much an attribute departs
-from the shares of the label is one number, which is told from noise long before the counts behind it are.
+from the shares of the label is one number, which is told from noise long before the counts behind it are. Nothing but
+the shares of the label comes from noisy counts in it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from aegis.candidates.synthesis.attribute_tables import AttributeTables
 from aegis.candidates.synthesis.estimating import Floats, denoised, nearest, totals_of
 from aegis.candidates.synthesis.occupied import CLEAR
+from aegis.candidates.synthesis.smoothing import beside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,16 +48,17 @@ class First:
     def expected(self, noisy: Floats) -> Floats:
         """What the label's shares expect of each value."""
         of_values = nearest(noisy.sum(axis=1, keepdims=True), self.totals.sum(keepdims=True))
-        return np.asarray(of_values * (self.totals / self.totals.sum()))
+        return np.asarray(of_values * self.shares)
+
+    @property
+    def shares(self) -> Floats:
+        """The label's shares of all records."""
+        return np.asarray(self.totals / self.totals.sum())
 
     def feigned(self, place: int) -> float:
-        """The departure that is to be expected of an attribute that tells nothing of the label.
-
-        Its counts depart from their mean by chance, and what is expected by the noise of the first measurement.
-        """
-        shares = self.totals / self.totals.sum()
-        variance = self.expected(self.noisy[place]) + self.sigma**2 * len(shares) * shares**2
-        return float(np.sqrt(2 / np.pi * variance).sum())
+        """The departure that chance lets expect of an attribute that tells nothing of the label."""
+        variance = self.expected(self.noisy[place]) * (1 - self.shares)
+        return float(np.sqrt(2 / np.pi * variance).sum() / 2 / (1 - self.shares.min()))
 
 
 def measured_again(tables: AttributeTables, first: First, rho: float, *, choosing: float, clear: float) -> list[Floats]:
@@ -71,7 +74,7 @@ def measured_again(tables: AttributeTables, first: First, rho: float, *, choosin
         each = rho / len(places)
         return [nearest(_both(tables, first, place, each)[0], first.totals) for place in places]
     rho_choosing = choosing * rho
-    departures = tables.departures([first.expected(noisy) for noisy in first.noisy], rho_choosing)
+    departures = tables.departures(first.shares, rho_choosing)
     excess = departures - [first.feigned(place) for place in places]
     doubt = tables.measurer.sigma(rho_choosing, marginals=len(places))
     telling = {*np.flatnonzero(excess > clear * doubt).tolist(), int(np.argmax(excess))}
@@ -80,7 +83,8 @@ def measured_again(tables: AttributeTables, first: First, rho: float, *, choosin
     for place in places:
         if place in telling:
             both, sigma = _both(tables, first, place, each)
-            counts = denoised(both, first.expected(both), sigma=sigma)
+            near = beside(tables.attributes[place], both)
+            counts = denoised(both, first.expected(both), *(() if near is None else (near,)), sigma=sigma)
         else:
             counts = first.expected(first.noisy[place])
         singles.append(nearest(counts, first.totals))
