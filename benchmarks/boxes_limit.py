@@ -45,10 +45,12 @@ def on_boxes(table: Coded, training: Ints, testing: Ints, k: int) -> dict[str, A
     growth = growth_for(counts, policy, "label")
     ready = expected if growth.expected_labels else tuples_to_grow(counts, growth, labels=["label"])
     grown = grow_from_tuples(ready, policy, labels=["label"], growth=growth)
-    box, many = grown.boxes.box_of(table.domains, table.codes), len(grown.boxes.boxes)
+    numbers, many = grown.boxes.numbers, grown.boxes.many
+    leaf = grown.boxes.box_of(table.domains, table.codes)
+    box = np.where(leaf < 0, many, numbers[leaf])  # a row that falls into no box comes last
     records = np.bincount(box[training], minlength=many)
     shares = {
-        "told": np.bincount(grown.box_of_tuple, weights=expected.labels[:, 1], minlength=many) / records,
+        "told": np.bincount(numbers[grown.box_of_tuple], weights=expected.labels[:, 1], minlength=many) / records,
         "counted": np.bincount(box[training], weights=table.label[training], minlength=many) / records,
     }
     mean = float(table.label[training].mean())  # for a row that falls into no box

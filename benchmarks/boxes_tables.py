@@ -171,7 +171,7 @@ def released(method: str, table: Coded, counts: ClassTable, k: int) -> tuple[Rel
     )
     boxes = grow_boxes(counts, policy, labels=[] if method == "median" else ["label"], growth=growth).boxes
     spent = time.process_time() - began
-    return boxes.published(boxes.box_of(table.domains, table.codes)), {"cpu_seconds": spent, "boxes": len(boxes.leaves)}
+    return boxes.published(boxes.box_of(table.domains, table.codes)), {"cpu_seconds": spent, "boxes": boxes.many}
 
 
 def aucs(release: Release, label: Ints, training: Ints, testing: Ints) -> dict[str, float]:
