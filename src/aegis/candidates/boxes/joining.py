@@ -164,21 +164,22 @@ def joined_parts(held: Parts, terms: Terms, branch: Ints, least: int) -> Ints:
             stop = at
     both = np.empty(held.labels.shape[1])
     while len(waiting) > 0:
-        size, part = heappop(waiting)
-        if alive[part] == 0 or held.sizes[part] != size:
+        size, popped = heappop(waiting)
+        small = int(popped)
+        if alive[small] == 0 or held.sizes[small] != size:
             continue
-        best, other = np.inf, np.int64(-1)
+        best, other = np.inf, -1
         for everywhere in range(2):
-            first, last = (0, many) if everywhere == 1 else (starts[part], ends[part])
+            first, last = (0, many) if everywhere == 1 else (starts[small], ends[small])
             for at in range(first, last):
                 near = order[at]
-                if alive[near] == 0 or near == part:
+                if alive[near] == 0 or near == small:
                     continue
                 for place in range(len(both)):
-                    both[place] = held.labels[part, place] + held.labels[near, place]
-                unknown = uncertainty(both, terms.blocks, terms.scales) - own[part] - own[near]
-                wide = width_of_both(held, terms, part, near) * (size + held.sizes[near])
-                wide -= widths[part] * size + widths[near] * held.sizes[near]
+                    both[place] = held.labels[small, place] + held.labels[near, place]
+                unknown = uncertainty(both, terms.blocks, terms.scales) - own[small] - own[near]
+                wide = width_of_both(held, terms, small, near) * (size + held.sizes[near])
+                wide -= widths[small] * size + widths[near] * held.sizes[near]
                 cost = terms.weight * unknown + (1.0 - terms.weight) * wide / terms.records
                 if cost < best:
                     best, other = cost, near
@@ -187,15 +188,15 @@ def joined_parts(held: Parts, terms: Terms, branch: Ints, least: int) -> Ints:
         if other < 0:
             break
         held.sizes[other] += size
-        held.labels[other] += held.labels[part]
+        held.labels[other] += held.labels[small]
         for column in range(held.lows.shape[1]):
-            held.lows[other, column] = min(held.lows[other, column], held.lows[part, column])
-            held.highs[other, column] = max(held.highs[other, column], held.highs[part, column])
-        held.sets[other] |= held.sets[part]
+            held.lows[other, column] = min(held.lows[other, column], held.lows[small, column])
+            held.highs[other, column] = max(held.highs[other, column], held.highs[small, column])
+        held.sets[other] |= held.sets[small]
         own[other] = uncertainty(held.labels[other], terms.blocks, terms.scales)
         widths[other] = width_of_both(held, terms, other, other)
-        alive[part] = 0
-        box[part] = other
+        alive[small] = 0
+        box[small] = other
         if held.sizes[other] < least:
             heappush(waiting, (held.sizes[other], np.int64(other)))
     number = np.full(many, -1, dtype=np.int64)
