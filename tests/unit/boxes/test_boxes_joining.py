@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from aegis.candidates.boxes.growing import grow_boxes, tuples_to_grow
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.joining import Parts, cost_of_parts, joined_parts, parts_of
+from aegis.candidates.boxes.model_columns import box_columns
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.terms import Terms
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
@@ -155,6 +156,15 @@ def test_the_file_tells_no_number_of_fewer_than_k_and_older_readers_refuse_it() 
     assert (again, again.texts) == (boxes, boxes.texts)
     alone = grow_boxes(table, Policy.from_mapping({"k": 20}), labels=["label"], growth=Growth(joins=False)).boxes
     assert alone.to_json()["version"] == 1
+
+
+def test_models_do_not_tell_the_parts_of_a_box_apart() -> None:
+    table, codes, _ = people()
+    boxes = grow_boxes(table, Policy.from_mapping({"k": 20}), labels=["label"]).boxes
+    leaf = boxes.box_of((AGE, TOWN), codes)
+    for column in box_columns(boxes, leaf, leaf):
+        seen = {(box, code) for box, code in zip(boxes.numbers[leaf].tolist(), column.training.tolist(), strict=True)}
+        assert len(seen) == boxes.many
 
 
 def test_a_box_that_is_suppressed_in_part_is_refused() -> None:
