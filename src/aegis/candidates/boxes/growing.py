@@ -20,7 +20,7 @@ from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_recor
 from aegis.candidates.boxes.gains import BY_LABEL, uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import NEAR, PARTS, Parts, branches, cost_of_parts, joined_parts, parts_of
+from aegis.candidates.boxes.joining import NEAR, PARTS, WORTH, Parts, branches, cost_of_parts, joined_parts, parts_of
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.counts.class_table import ClassTable
@@ -122,7 +122,7 @@ def _may_join(ready: BoxTuples) -> bool:
 def _joined(
     ready: BoxTuples, policy: Policy, growth: Growth, least: int, labels: tuple[str, ...], *, unless: Ints
 ) -> Grown | None:
-    """Boxes of smaller parts, joined; None where the policy refuses them or others (``unless``) tell as much."""
+    """Boxes of smaller parts, joined; None where the policy refuses them or others (``unless``) tell nearly as much."""
     order = np.arange(ready.table.classes, dtype=np.int64)
     nodes = _cut(ready, policy, growth, -(-least // PARTS), order, 0, len(order))
     leaves, leaf_of_tuple = leaves_of(nodes, order)
@@ -135,13 +135,13 @@ def _joined(
     leaf_of_node = np.full(len(nodes), -1, dtype=np.int64)
     leaf_of_node[leaves] = np.arange(len(leaves))
     box = joined_parts(parts, terms, branches(nodes, leaf_of_node, parts.sizes, NEAR * least), least)
-    known = cost_of_parts(held(unless), terms)
-    if cost_of_parts(held(box[leaf_of_tuple]), terms) >= known:
+    most = cost_of_parts(held(unless), terms) - WORTH
+    if cost_of_parts(held(box[leaf_of_tuple]), terms) >= most:
         return None
     boxes = as_boxes(ready, nodes, order, policy, labels, suppressed=set(), joined=box).without_doubles()
     box_of_tuple = boxes.numbers[leaf_of_tuple]
     judgement = judge_all(boxed(ready.table, box_of_tuple, boxes.many), policy)
-    if not judgement.satisfied or judgement.suppressed or cost_of_parts(held(box_of_tuple), terms) >= known:
+    if not judgement.satisfied or judgement.suppressed or cost_of_parts(held(box_of_tuple), terms) >= most:
         return None
     return Grown(boxes=boxes, judgement=judgement, box_of_tuple=leaf_of_tuple)
 

@@ -23,6 +23,9 @@ PARTS = 2
 """Parts have one over so many of the records that a box needs."""
 NEAR = 64
 """Parts are joined within a branch of so many times the records of a box: others are as like, and would take longer."""
+WORTH = 0.0015
+"""By so much of the table's uncertainty and width joined boxes have to be better than those cut alone. With less models
+gain nothing: intervals and sets that overlap are harder to learn from."""
 
 WORD = 64
 
