@@ -286,9 +286,10 @@ def keep(runs: list[dict[str, Any]]) -> None:
 
 
 def kept_runs() -> list[dict[str, Any]]:
-    """The runs of the last result."""
+    """The runs of the last result, without those of boxes that were made before parts were joined."""
     path = RESULTS / "boxes_tables.json"
-    return list(json.loads(path.read_text(encoding="utf-8"))["runs"]) if path.exists() else []
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    return [run for run in runs if not run.get("before_joining")]
 
 
 if __name__ == "__main__":
