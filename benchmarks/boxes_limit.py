@@ -3,12 +3,15 @@
 Boxes are cut as `boxes_tables.py` cuts them, on the same splits. Each test row is scored three ways: by what learners
 trained on the unmasked training rows say of it (``unmasked``), by the mean of what learners expect of the training
 records in its box (``told``: the best that any model of the release could come by, were labels not a matter of luck),
-and by the share of the label among those records (``counted``). Figures are AUC, means over splits.
+and by the share of the label among those records (``counted``). Boxes that are cut alone, with no parts joined, stand
+beside them. Figures are AUC, means over splits; ``width`` is the share of a column's values that a box takes up, on
+average over records and columns.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +20,10 @@ from threadpoolctl import threadpool_limits
 
 from _result import write
 from aegis.candidates.boxes.choosing import growth_for
-from aegis.candidates.boxes.growing import grow_from_tuples, tuples_to_grow
+from aegis.candidates.boxes.growing import Grown, grow_from_tuples, tuples_to_grow
 from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.joining import cost_of_parts, parts_of
+from aegis.candidates.boxes.tuples import BoxTuples
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect
 from aegis.learners.target import Target
@@ -38,23 +43,36 @@ def unmasked(table: Coded, training: Ints, testing: Ints) -> float:
 
 
 def on_boxes(table: Coded, training: Ints, testing: Ints, k: int) -> dict[str, Any]:
-    """What the boxes of the training rows tell of the others."""
+    """What the boxes of the training rows tell of the others, and those that are cut alone, of one part each."""
     policy = Policy.from_mapping({"k": k})
     counts = table.counts(training)
     expected = tuples_to_grow(counts, Growth(), labels=["label"])
     growth = growth_for(counts, policy, "label")
     ready = expected if growth.expected_labels else tuples_to_grow(counts, growth, labels=["label"])
     grown = grow_from_tuples(ready, policy, labels=["label"], growth=growth)
-    box, many = grown.boxes.box_of(table.domains, table.codes), len(grown.boxes.boxes)
+    alone = grow_from_tuples(ready, policy, labels=["label"], growth=replace(growth, joins=False))
+    cut_alone = {
+        f"{figure}_cut_alone": value for figure, value in told(table, training, testing, expected, alone).items()
+    }
+    return {**told(table, training, testing, expected, grown), **cut_alone}
+
+
+def told(table: Coded, training: Ints, testing: Ints, expected: BoxTuples, grown: Grown) -> dict[str, Any]:
+    """How many boxes there are, their mean width, and the AUC of the two ways to score them."""
+    numbers, many = grown.boxes.numbers, grown.boxes.many
+    leaf = grown.boxes.box_of(table.domains, table.codes)
+    box = np.where(leaf < 0, many, numbers[leaf])  # a row that falls into no box comes last
     records = np.bincount(box[training], minlength=many)
+    terms = expected.terms(Growth(label_weight=0.0), 1)  # width alone
+    held = parts_of(expected.columns, expected.sizes, expected.labels, terms, numbers[grown.box_of_tuple], many)
     shares = {
-        "told": np.bincount(grown.box_of_tuple, weights=expected.labels[:, 1], minlength=many) / records,
+        "told": held.labels[:, 1] / records,
         "counted": np.bincount(box[training], weights=table.label[training], minlength=many) / records,
     }
-    mean = float(table.label[training].mean())  # for a row that falls into no box
+    mean = float(table.label[training].mean())
     scores = {name: np.append(share, mean)[box[testing]] for name, share in shares.items()}
     reached = {name: float(roc_auc_score(table.label[testing], score)) for name, score in scores.items()}
-    return {"boxes": many, **reached}
+    return {"boxes": many, "width": float(cost_of_parts(held, terms)), **reached}
 
 
 def main() -> None:

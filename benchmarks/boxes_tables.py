@@ -171,7 +171,7 @@ def released(method: str, table: Coded, counts: ClassTable, k: int) -> tuple[Rel
     )
     boxes = grow_boxes(counts, policy, labels=[] if method == "median" else ["label"], growth=growth).boxes
     spent = time.process_time() - began
-    return boxes.published(boxes.box_of(table.domains, table.codes)), {"cpu_seconds": spent, "boxes": len(boxes.leaves)}
+    return boxes.published(boxes.box_of(table.domains, table.codes)), {"cpu_seconds": spent, "boxes": boxes.many}
 
 
 def aucs(release: Release, label: Ints, training: Ints, testing: Ints) -> dict[str, float]:
@@ -286,9 +286,10 @@ def keep(runs: list[dict[str, Any]]) -> None:
 
 
 def kept_runs() -> list[dict[str, Any]]:
-    """The runs of the last result."""
+    """The runs of the last result, without those of boxes that were made before parts were joined."""
     path = RESULTS / "boxes_tables.json"
-    return list(json.loads(path.read_text(encoding="utf-8"))["runs"]) if path.exists() else []
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    return [run for run in runs if not run.get("before_joining")]
 
 
 if __name__ == "__main__":

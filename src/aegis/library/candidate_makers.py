@@ -57,7 +57,7 @@ def boxes(workshop: Workshop) -> list[Made]:
     verdict = CandidateVerdict.of(grown.judgement)
     if under is not None and seen is not None:
         verdict = verdict.beside(under.judge(grown.boxes, seen))
-    number = len(grown.boxes.leaves)
+    number = grown.boxes.many
     return [
         Made(
             candidate=BoxesCandidate(

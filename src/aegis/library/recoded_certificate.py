@@ -67,7 +67,7 @@ def recoded_certificate(
             "recoding": {
                 "method": "boxes",
                 "sha256": sha256_of_boxes(boxes.to_text()),
-                "boxes": len(boxes.leaves),
+                "boxes": boxes.many,
                 "labels": list(boxes.labels),
                 "columns": {recoding.column: recoding.describe() for recoding in column_recodings(boxes)},
             },
@@ -110,4 +110,4 @@ def check_recoding(certificate: Certificate, text: str, released: Dataset) -> st
         raise VerificationError(
             "the release is not what the boxes publish: a tuple or how many records have it differs"
         )
-    return f"the release is what {len(boxes.leaves)} boxes publish, record by record"
+    return f"the release is what {boxes.many} boxes publish, record by record"

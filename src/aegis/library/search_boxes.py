@@ -171,7 +171,7 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
         utility=utility,
         records=boxes.records,
         suppressed=boxes.suppressed,
-        boxes_made=sum(not leaf.suppressed for leaf in boxes.boxes),
+        boxes_made=len({n for leaf, n in zip(boxes.boxes, boxes.numbers.tolist(), strict=True) if not leaf.suppressed}),
         smallest_box=boxes.smallest_box,
         most_cuts=boxes.depth,
         columns=column_recodings(boxes),

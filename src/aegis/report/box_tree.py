@@ -1,7 +1,8 @@
 """The tree of a local recoding as a picture: which column was cut where, and how many records went each way.
 
 Each line of the picture is one more cut; a field is as wide as the records in it. Edges of numbers and dates stand in
-the release itself and are written; categories are counted and not named, as on every page of a certificate.
+the release itself and are written; categories are counted and not named, as on every page of a certificate. Of a box
+that is joined of several parts each part is drawn with an equal share of its records.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _LEAST_ROOM = 34.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Below:
-    """What lies in and below a node."""
+    """What lies in and below a node; ``boxes`` are those that lie there with at least one part."""
 
     records: int
-    boxes: int
+    boxes: frozenset[int]
 
 
 def box_tree(boxes: Boxes, *, levels: int = MOST_LEVELS, width: float = 860) -> str:
@@ -37,7 +38,7 @@ def box_tree(boxes: Boxes, *, levels: int = MOST_LEVELS, width: float = 860) -> 
         _TOP + _LINE * drawn + 4,
         title="how the records were cut into boxes",
         description=(
-            f"{count(len(boxes.leaves), 'box', 'boxes')} of {count(boxes.records, 'record')}, at most "
+            f"{count(boxes.many, 'box', 'boxes')} of {count(boxes.records, 'record')}, at most "
             f"{count(boxes.depth, 'cut')} deep; the first {count(drawn - 1, 'line')} of cuts are drawn, and each field "
             "is as wide as its records."
         ),
@@ -57,14 +58,15 @@ def box_tree(boxes: Boxes, *, levels: int = MOST_LEVELS, width: float = 860) -> 
 
 def _below(boxes: Boxes) -> list[_Below]:
     """For each node the records and boxes below it."""
-    below = [_Below(records=0, boxes=0)] * len(boxes.nodes)
+    below = [_Below(records=0, boxes=frozenset())] * len(boxes.nodes)
+    number = dict(zip(boxes.leaves, boxes.numbers.tolist(), strict=True))
     for place in range(len(boxes.nodes) - 1, -1, -1):  # a cut stands before what it leads to
         node = boxes.nodes[place]
         if isinstance(node, Leaf):
-            below[place] = _Below(records=node.records, boxes=1)
+            below[place] = _Below(records=node.records, boxes=frozenset([number[place]]))
         else:
             then, other = below[node.then], below[node.other]
-            below[place] = _Below(records=then.records + other.records, boxes=then.boxes + other.boxes)
+            below[place] = _Below(records=then.records + other.records, boxes=then.boxes | other.boxes)
     return below
 
 
@@ -74,13 +76,14 @@ def _field(
     """One node: the cut that is made in it, or the box that it is."""
     if isinstance(node, Leaf):
         kind = "strip-rest" if node.suppressed else "strip"
-        words = ("suppressed" if node.suppressed else "a box", count(held.records, "record"))
+        name = "suppressed" if node.suppressed else "a box" if node.joined is None else "part of a box"
+        words = (name, count(held.records, "record"))
     else:
         kind = "absent"
         words = (boxes.columns[node.column].name, _condition(boxes, node))
         if last:
-            words = (count(held.boxes, "box", "boxes"), count(held.records, "record"))
-    tip = f"{words[0]}: {words[1]}; {count(held.records, 'record')} in {count(held.boxes, 'box', 'boxes')}"
+            words = (count(len(held.boxes), "box", "boxes"), count(held.records, "record"))
+    tip = f"{words[0]}: {words[1]}; {count(held.records, 'record')} in {count(len(held.boxes), 'box', 'boxes')}"
     picture.rect(left + 0.5, top, wide - 1, _LINE - 3, kind, tip=tip)
     if wide >= _LEAST_ROOM:
         inside = " in p8" if kind == "strip" else ""

@@ -85,7 +85,7 @@ def test_k_holds_by_an_independent_count(seed: int, k: int, greedy: bool) -> Non
     assert min(sizes.values()) >= k
     assert min(sizes.values()) == grown.boxes.smallest_box == grown.judgement.smallest_class
     assert sum(sizes.values()) == 300
-    assert len(sizes) == len(grown.boxes.leaves)
+    assert len(sizes) == grown.boxes.many
 
 
 @settings(max_examples=10, deadline=None)

@@ -46,9 +46,9 @@ def columns_cut(boxes: Boxes) -> list[str]:
 def test_looking_ahead_sees_attributes_that_decide_together(models: dict[str, object]) -> None:
     table = decided_together()
     policy = Policy.from_mapping({"k": table.records // 4, **models})
-    growth = Growth(doubt_nats=0.0, look_ahead=0)
+    growth = Growth(doubt_nats=0.0, look_ahead=0, joins=False)
     at_once = grow_boxes(table, policy, labels=["label"], growth=growth).boxes
-    ahead = grow_boxes(table, policy, labels=["label"], growth=Growth(doubt_nats=0.0, look_ahead=3)).boxes
+    ahead = grow_boxes(table, policy, labels=["label"], growth=replace(growth, look_ahead=3)).boxes
     assert columns_cut(at_once)[0] == "hint"
     assert sorted(columns_cut(ahead)) in (["first", "second", "second"], ["first", "first", "second"])
 
@@ -157,7 +157,8 @@ def test_a_large_table_looks_ahead_only_where_learners_gain(monkeypatch: pytest.
     policy = Policy.from_mapping({"k": 2})
     assert growth_for(outliers(), policy, "label").look_ahead == 3
     monkeypatch.setattr(choosing, "MOST_TUPLES", 3)
-    assert growth_for(outliers(), policy, "label").look_ahead == 0
+    large = growth_for(outliers(), policy, "label")
+    assert (large.look_ahead, large.joins) == (0, False)
 
 
 @pytest.mark.parametrize("models", [{}, {"l": {"label": 1}}], ids=["by k", "by models"])
@@ -171,7 +172,7 @@ def test_a_box_is_looked_ahead_from_only_where_labels_are_left_to_tell(models: d
         whole = whole_uncertainty(labels, 2)
         less_told = replace(ready, labels=labels, scales=np.array([1.0 / whole]), expects_labels=True)
         ahead, at_once = (
-            grow_from_tuples(less_told, policy, labels=["label"], growth=Growth(look_ahead=look)).boxes
+            grow_from_tuples(less_told, policy, labels=["label"], growth=Growth(look_ahead=look, joins=False)).boxes
             for look in (3, 0)
         )
         assert (columns_cut(ahead) != columns_cut(at_once)) == looked

@@ -115,8 +115,8 @@ def test_boxes_of_nothing_but_rare_values_stay_apart_and_are_kept_as_json() -> N
     grown = grow_boxes(table, Policy.from_mapping({"k": 6}), labels=["label"], growth=Growth())
     boxes = grown.boxes
     texts = boxes.published(boxes.box_of((domain,), codes))["town"].tolist()
-    assert len(boxes.leaves) > 3
-    assert len(set(texts)) == len(boxes.leaves)
+    assert boxes.many > 3
+    assert len(set(texts)) == boxes.many
     assert "{other values}" in texts
     assert "{other values (2)}" in texts
     assert not [text for text in texts if "t0" in text or "t1" in text]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -51,6 +52,16 @@ def test_fields_are_as_wide_as_their_records_and_say_the_cut() -> None:
     assert "1 of 3 values" in texts
     assert {"suppressed", "a box"} <= set(texts)
     assert "3 boxes of 100 records, at most 2 cuts deep" in svg
+
+
+def test_parts_of_a_box_are_drawn_as_such_and_counted_once() -> None:
+    parts = tuple(
+        replace(node, joined=7, suppressed=False) if isinstance(node, Leaf) and node.records < 60 else node
+        for node in SMALL.nodes
+    )
+    svg = box_tree(replace(SMALL, nodes=parts))
+    assert svg.count("part of a box: ") == 2
+    assert "2 boxes of 100 records" in svg
 
 
 def test_categories_are_counted_and_not_named() -> None:

@@ -1,11 +1,12 @@
 """Which way to grow boxes: the one on which learners do best with records that were held out.
 
 Ways are tried round by round. The first round holds the usual way, which goes by what learners expect and looks ahead
-where the table is not too large for that, beside a greedy one, one that goes by the records' own labels, on a small
-table larger boxes, on a large one looking ahead and, where the policy allows suppression, smaller boxes. A way that is
-clearly better than the present one takes its place, and the next round holds its neighbours; when none is clearly
-better, the score has stopped rising. Clearly is by more than two standard errors of the difference, record by record:
-of several ways one always seems better by chance, on a small table much better.
+and joins parts where the table is not too large for that, beside a greedy one, one that goes by the records' own
+labels, one without joined parts, on a small table larger boxes, on a large one looking ahead and, where the policy
+allows suppression, smaller boxes. A way that is clearly better than the present one takes its place, and the next round
+holds its neighbours; when none is clearly better, the score has stopped rising. Clearly is by more than two standard
+errors of the difference, record by record: of several ways one always seems better by chance, on a small table much
+better.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ NEARLY_ALL = 0.5
 than they will, and boxes that even that out seem better than they are."""
 AHEAD = 3
 MOST_TUPLES = 200_000
-"""Looking ahead doubles the time: a larger table does so only where learners do clearly better by it."""
+"""Looking ahead doubles the time, and so does joining parts: a larger table is looked ahead from only where learners do
+clearly better by it, and its boxes are not joined."""
 
 
 def growth_for(
@@ -97,7 +99,7 @@ def growth_for(
 
 def usual_growth(table: ClassTable) -> Growth:
     """The way that is taken unless another is clearly better; nothing is tried."""
-    return Growth() if table.classes <= MOST_TUPLES else Growth(look_ahead=0)
+    return Growth() if table.classes <= MOST_TUPLES else Growth(look_ahead=0, joins=False)
 
 
 def _rise(scores: Floats, present: Floats) -> float:
@@ -112,6 +114,7 @@ def _ways(present: Growth, k: int, policy: Policy, *, first: bool, larger: bool)
     least = present.least_records or k
     if first:
         ways += [GREEDY, replace(present, expected_labels=False)]
+        ways += [replace(present, joins=False)] if present.joins else []
         ways += [replace(present, least_records=LARGER)] if larger and k < LARGER else []
     elif present.expected_labels:
         ways += [replace(present, least_records=2 * least)]

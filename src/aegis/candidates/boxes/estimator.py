@@ -237,8 +237,11 @@ class LocalRecoding(Anonymizer):
 
     def _seen(self, box: Ints) -> Ints:
         """The classes that an attacker sees: all suppressed boxes are one."""
-        starred = np.array([leaf.suppressed for leaf in self._grown.boxes.boxes])
-        return np.unique(np.where(starred[box], len(starred), box), return_inverse=True)[1].astype(np.int64)
+        boxes = self._grown.boxes
+        starred = np.array([leaf.suppressed for leaf in boxes.boxes])
+        return np.unique(np.where(starred[box], boxes.many, boxes.numbers[box]), return_inverse=True)[1].astype(
+            np.int64
+        )
 
     def _outcome(self, records: Records, *, seconds: float, thresholds: Sequence[float] = THRESHOLDS,
                  before: Risk | None = None) -> Anonymized:  # fmt: skip
@@ -259,7 +262,7 @@ class LocalRecoding(Anonymizer):
             method="boxes",
             k=self.k or self._grown.judgement.smallest_class,
             l=self.l,
-            classes=len(self._grown.boxes.leaves),
+            classes=self._grown.boxes.many,
             scale="raw",
             seconds=seconds,
             before=before or risk_before(records, thresholds=thresholds),

@@ -13,23 +13,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aegis.candidates.boxes.as_boxes import as_boxes, leaves_of
 from aegis.candidates.boxes.compiled import Ints
-from aegis.candidates.boxes.cutting import ends_of_cuts, grown
+from aegis.candidates.boxes.cutting import grown
 from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_records, with_expected_labels
-from aegis.candidates.boxes.gains import uncertainty
+from aegis.candidates.boxes.gains import BY_LABEL, uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.joining import NEAR, PARTS, WORTH, Parts, branches, cost_of_parts, joined_parts, parts_of
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, Side
-from aegis.candidates.boxes.tuples import BoxTuples, box_tuples, rare_values
-from aegis.candidates.boxes.walking import shown_values
+from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Tuples
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.masking.edge import edge_between, moment_between
 from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.model import ClassModel
 from aegis.privacy.models.k_anonymity import KAnonymity
@@ -38,7 +37,7 @@ from aegis.privacy.policy import Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Grown:
-    """Boxes with what the policy says of them, and the box of each tuple of the class table."""
+    """Boxes with what the policy says of them, and the leaf of each tuple of the class table."""
 
     boxes: Boxes
     judgement: Judgement
@@ -95,13 +94,56 @@ def grow_from_tuples(ready: BoxTuples, policy: Policy, *, labels: Sequence[str],
     elif ready.expects_labels:
         chosen = replace(chosen, doubt_nats=0.0)  # learners have smoothed chance away
     k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
+    least = chosen.least_records or k
     order = np.arange(table.classes, dtype=np.int64)
-    nodes = _cut(ready, policy, chosen, chosen.least_records or k, order, 0, table.classes)
+    nodes = _cut(ready, policy, chosen, least, order, 0, table.classes)
     pruned = _pruned(ready, nodes, order, policy)
-    if pruned.joined and (chosen.least_records or k) < k:
+    if pruned.joined and least < k:
         pruned = _regrown(ready, pruned, policy, replace(chosen, least_records=k))
-    boxes = _as_boxes(ready, pruned, policy, tuple(labels))
+    released = pruned.judgement.released.codes[:, 0]
+    suppressed = set(range(len(pruned.leaves))) - set(released[released >= 0].tolist())
+    if chosen.joins and least >= max(k, PARTS) and not suppressed and _may_join(ready):
+        joined = _joined(ready, policy, chosen, least, tuple(labels), unless=pruned.box_of_tuple)
+        if joined is not None:
+            return joined
+    boxes = as_boxes(ready, pruned.nodes, pruned.order, policy, tuple(labels), suppressed=suppressed)
     return Grown(boxes=boxes, judgement=pruned.judgement, box_of_tuple=pruned.box_of_tuple)
+
+
+def _may_join(ready: BoxTuples) -> bool:
+    """Whether parts that tell the same are joined.
+
+    By the records' own labels they would be joined by luck; sizes count records, where people may be asked for; and
+    what is joined is no stretch of a hierarchy.
+    """
+    return ready.expects_labels and ready.table.people is None and bool((ready.by == BY_LABEL).all())
+
+
+def _joined(
+    ready: BoxTuples, policy: Policy, growth: Growth, least: int, labels: tuple[str, ...], *, unless: Ints
+) -> Grown | None:
+    """Boxes of smaller parts, joined; None where the policy refuses them or others (``unless``) tell nearly as much."""
+    order = np.arange(ready.table.classes, dtype=np.int64)
+    nodes = _cut(ready, policy, growth, -(-least // PARTS), order, 0, len(order))
+    leaves, leaf_of_tuple = leaves_of(nodes, order)
+    terms = ready.terms(growth, least)
+
+    def held(of_tuple: Ints) -> Parts:
+        return parts_of(ready.columns, ready.sizes, ready.labels, terms, of_tuple, int(of_tuple.max()) + 1)
+
+    parts = held(leaf_of_tuple)
+    leaf_of_node = np.full(len(nodes), -1, dtype=np.int64)
+    leaf_of_node[leaves] = np.arange(len(leaves))
+    box = joined_parts(parts, terms, branches(nodes, leaf_of_node, parts.sizes, NEAR * least), least)
+    most = cost_of_parts(held(unless), terms) - WORTH
+    if cost_of_parts(held(box[leaf_of_tuple]), terms) >= most:
+        return None
+    boxes = as_boxes(ready, nodes, order, policy, labels, suppressed=set(), joined=box).without_doubles()
+    box_of_tuple = boxes.numbers[leaf_of_tuple]
+    judgement = judge_all(boxed(ready.table, box_of_tuple, boxes.many), policy)
+    if not judgement.satisfied or judgement.suppressed or cost_of_parts(held(box_of_tuple), terms) >= most:
+        return None
+    return Grown(boxes=boxes, judgement=judgement, box_of_tuple=leaf_of_tuple)
 
 
 def _cut(ready: BoxTuples, policy: Policy, growth: Growth, least: int, order: Ints, begin: int, stop: int) -> Ints:
@@ -134,10 +176,7 @@ def _pruned(ready: BoxTuples, nodes: Ints, order: Ints, policy: Policy) -> _Prun
             parents[node[4]] = parents[node[5]] = place
     joined: set[int] = set()
     while True:
-        leaves = [place for place in _reached(nodes) if nodes[place, 0] < 0]
-        box_of_tuple = np.empty(len(order), dtype=np.int64)
-        for box, place in enumerate(leaves):
-            box_of_tuple[order[nodes[place, 1] : nodes[place, 3]]] = box
+        leaves, box_of_tuple = leaves_of(nodes, order)
         judgement = judge_all(boxed(ready.table, box_of_tuple, len(leaves)), policy)
         if judgement.satisfied:
             break
@@ -174,10 +213,7 @@ def _regrown(ready: BoxTuples, pruned: _Pruned, policy: Policy, growth: Growth) 
             again[:, side] = np.where(again[:, 0] >= 0, again[:, side] + len(nodes) - 1, -1)
         nodes[place] = again[0]
         nodes = np.vstack([nodes, again[1:]])
-    leaves = [place for place in _reached(nodes) if nodes[place, 0] < 0]
-    box_of_tuple = np.empty(len(order), dtype=np.int64)
-    for box, place in enumerate(leaves):
-        box_of_tuple[order[nodes[place, 1] : nodes[place, 3]]] = box
+    leaves, box_of_tuple = leaves_of(nodes, order)
     judgement = judge_all(boxed(ready.table, box_of_tuple, len(leaves)), policy)
     if not judgement.satisfied:
         return pruned
@@ -240,77 +276,3 @@ def _why_none(table: ClassTable, policy: Policy, judgement: Judgement) -> str:
     never = hopeless(table, policy) or tuple(verdict for verdict in judgement.verdicts if not verdict.satisfied)
     far = "; ".join(verdict.sentence().removesuffix(": NOT satisfied") for verdict in never)
     return f"no box satisfies this policy, not even one of all records: {far or judgement.reason}; ask for less"
-
-
-def _reached(nodes: Ints) -> list[int]:
-    """The nodes that can be reached from the root, parents first."""
-    reached = [0]
-    for place in reached:
-        if nodes[place, 0] >= 0:
-            reached += [int(nodes[place, 4]), int(nodes[place, 5])]
-    return sorted(reached)
-
-
-def _as_boxes(ready: BoxTuples, pruned: _Pruned, policy: Policy, labels: tuple[str, ...]) -> Boxes:
-    nodes, order, leaves = pruned.nodes, pruned.order, pruned.leaves
-    kept = np.zeros(len(leaves), dtype=bool)
-    released = pruned.judgement.released.codes[:, 0]
-    kept[released[released >= 0]] = True
-    table = ready.table
-    k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
-    shown = [shown_values(domain) for domain in table.domains]
-    reached = _reached(nodes)
-    number = {place: at for at, place in enumerate(reached)}
-    suppressed = {place for place, keep in zip(leaves, kept.tolist(), strict=True) if not keep}
-    made: list[Cut | Leaf] = []
-    running = np.concatenate([[0], np.cumsum(ready.sizes[order])]).tolist()
-    ends = ends_of_cuts(ready.columns, order, nodes, ready.missing).tolist()
-    for place in reached:
-        column, start, middle, end, left, right = nodes[place].tolist()
-        if column < 0:
-            made.append(Leaf(records=running[end] - running[start], suppressed=place in suppressed))
-            continue
-        children = [number[left], number[right]]
-        if ready.ordered[column]:
-            made.append(_ordered_cut(column, table.domains[column], ends[place], children))
-            continue
-        # the smaller part is named value by value, the other is the rest
-        light = int(running[end] - running[middle] < running[middle] - running[start])
-        codes = np.unique(ready.columns[column][order[middle:end] if light else order[start:middle]])
-        made.append(
-            Cut(
-                column=column,
-                then=children[light],
-                other=children[1 - light],
-                values=tuple(shown[column][code] for code in codes.tolist()),
-            )
-        )
-    return Boxes(
-        columns=tuple(
-            BoxColumn(name=name, kind=domain.kind)
-            if domain.kind.is_ordered
-            else BoxColumn(name=name, kind=domain.kind, values=tuple(values), rare=rare_values(table, name, k))
-            for name, domain, values in zip(table.columns, table.domains, shown, strict=True)
-        ),
-        nodes=tuple(made),
-        labels=labels,
-        policy=policy.to_mapping(),
-        records=table.records,
-    )
-
-
-def _ordered_cut(column: int, domain: Domain, ends: list[int], children: list[int]) -> Cut:
-    """A cut along the order of a column; ``ends`` is what `ends_of_cuts` says of it."""
-    lowest, highest, holds_missing = ends[::3], ends[1::3], ends[2::3]
-    if lowest[0] < 0 or lowest[1] < 0:
-        apart = int(lowest[1] < 0)
-        return Cut(column=column, then=children[apart], other=children[1 - apart], missing="then")
-    low = int(highest[0] > highest[1])  # the part with the smaller values
-    below: float | str
-    first, second = domain.values[highest[low]], domain.values[lowest[1 - low]]
-    if domain.kind.is_number:
-        below = edge_between(float(first), float(second), domain.kind)
-    else:
-        below = str(np.datetime64(moment_between(first, second, domain.kind)))
-    side: Side | None = "then" if holds_missing[low] else "else" if holds_missing[1 - low] else None
-    return Cut(column=column, then=children[low], other=children[1 - low], below=below, missing=side)

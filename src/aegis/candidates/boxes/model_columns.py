@@ -2,7 +2,7 @@
 
 A number becomes the two ends of its interval and, for a few knots, how far the interval lies above them, so that a line
 can bend; a category becomes, for each of the commonest values, one over the size of the set that holds it. All columns
-of a box share its number as their code.
+of a box share the number of its first leaf as their code.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ KNOTS = 5
 
 
 def box_columns(boxes: Boxes, training: Ints, testing: Ints) -> tuple[SplitColumn, ...]:
-    """What models see of records in these boxes, `NO_BOX` included."""
+    """What models see of records in these leaves, `NO_BOX` included."""
     columns = []
-    places = [np.where(box < 0, len(boxes.leaves), box).astype(np.int32) for box in (training, testing)]
+    first = np.unique(boxes.numbers, return_index=True)[1][boxes.numbers]  # the leaves of a box are not told apart
+    places = [np.where(leaf < 0, len(first), first[leaf]).astype(np.int32) for leaf in (training, testing)]
     hidden = np.array([leaf.suppressed for leaf in boxes.boxes])
     for at, column in enumerate(boxes.columns):
         if column.ordered:

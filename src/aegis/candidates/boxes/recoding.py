@@ -1,18 +1,20 @@
 """A local recoding as a value: a tree of cuts whose leaves are boxes, kept as JSON and applied to any rows.
 
 A record falls into one box, and all records of a box are published alike: an interval ``[a, b)`` for an ordered column,
-a set ``{a, b}`` for categories, ``*`` for a column that was not cut on the way. A set names no value that a few people
-have: ``{a, other values}``. A record with a value that no cut knows falls into no box and has ``*`` in every column. k
-and whatever else a policy asks for are promises about the records that the boxes were made of; other records are told
-apart no further than those were.
+a set ``{a, b}`` for categories, ``*`` for a column that was not cut on the way. Leaves may be joined to one box: they
+are published by the interval or set that holds all of them, and boxes may overlap then. A set names no value that a few
+people have: ``{a, other values}``. A record with a value that no cut knows falls into no box and has ``*`` in every
+column. k and whatever else a policy asks for are promises about the records that the boxes were made of; other records
+are told apart no further than those were.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,14 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.candidates.boxes.compiled import Ints
-from aegis.candidates.boxes.regions import STAR, Region, halves, published_set, published_text
+from aegis.candidates.boxes.regions import STAR, Region, halves, hull, published_set, published_text
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, column_json, column_of, node_json, node_of
 from aegis.candidates.boxes.walking import boxes_of
 from aegis.data.domain import Domain
 from aegis.data.value_set import ValueSet
 from aegis.errors import ConfigurationError
 
-FORMAT, VERSION = "aegis boxes", 1
+FORMAT = "aegis boxes"
+VERSION, JOINED_VERSION = 1, 2
+"""Of files without and with joined leaves: whoever does not know of these would publish each by itself."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -53,10 +57,14 @@ class Boxes:
                 reached += [node.then, node.other]
         if not self.nodes or sorted(reached) != list(range(len(self.nodes))):
             raise ConfigurationError("these boxes are damaged: their cuts do not form a tree; make them again")
+        if len({(leaf.joined, leaf.suppressed) for leaf in self.boxes if leaf.joined is not None}) > len(
+            {leaf.joined for leaf in self.boxes if leaf.joined is not None}
+        ):
+            raise ConfigurationError("these boxes are damaged: a part of one is suppressed alone; make them again")
 
     def __repr__(self) -> str:
         names = ", ".join(column.name for column in self.columns)
-        return f"Boxes({len(self.leaves)} boxes of {names}, made of {self.records} records)"
+        return f"Boxes({self.many} boxes of {names}, made of {self.records} records)"
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
@@ -66,12 +74,28 @@ class Boxes:
     @property
     def smallest_box(self) -> int:
         """The fewest records of a box that is not suppressed."""
-        return min((leaf.records for leaf in self.boxes if not leaf.suppressed), default=0)
+        records: dict[int, int] = {}
+        for leaf, number in zip(self.boxes, self.numbers.tolist(), strict=True):
+            if not leaf.suppressed:
+                records[number] = records.get(number, 0) + leaf.records
+        return min(records.values(), default=0)
 
     @cached_property
     def boxes(self) -> tuple[Leaf, ...]:
-        """The boxes in order."""
+        """The leaves in order, each a box or a part of one."""
         return tuple(node for node in self.nodes if isinstance(node, Leaf))
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """The box of each leaf, numbered from 0 in the order in which they are met: joined leaves have the same."""
+        known: dict[tuple[str, int], int] = {}
+        keys = [("leaf", at) if leaf.joined is None else ("box", leaf.joined) for at, leaf in enumerate(self.boxes)]
+        return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+
+    @property
+    def many(self) -> int:
+        """How many boxes there are."""
+        return int(self.numbers.max()) + 1
 
     @property
     def suppressed(self) -> int:
@@ -87,12 +111,26 @@ class Boxes:
                 depth[node.then] = depth[node.other] = depth[place] + 1
         return max(depth)
 
+    def without_doubles(self) -> Boxes:
+        """The same with boxes that are published alike joined to one, as whoever receives the table sees them."""
+        known: dict[tuple[str | None, ...], int] = {}
+        number = [known.setdefault(texts, len(known)) for texts in self.texts]
+        if len(known) == self.many:
+            return self
+        parts = Counter(number)
+        boxes = iter(number)
+        nodes = [
+            node if isinstance(node, Cut) else replace(node, joined=box if parts[box := next(boxes)] > 1 else None)
+            for node in self.nodes
+        ]
+        return replace(self, nodes=tuple(nodes))
+
     def box_of(self, domains: Sequence[Domain], codes: Ints) -> Ints:
-        """The box of each tuple, a line of ``codes`` of ``domains`` in the order of the columns; `NO_BOX` for none."""
+        """The leaf of each tuple, a line of ``codes`` of ``domains`` in the order of the columns; `NO_BOX` for none."""
         return boxes_of(self.columns, self.nodes, domains, codes)
 
     def published(self, box: Ints) -> dict[str, NDArray[Any]]:
-        """What is published of records in these boxes, by column; None where nothing but missing values are left."""
+        """What is published of records in these leaves, by column; None where nothing but missing values are left."""
         texts = self.texts
         columns = {}
         for at, column in enumerate(self.columns):
@@ -103,7 +141,7 @@ class Boxes:
 
     @cached_property
     def texts(self) -> tuple[tuple[str | None, ...], ...]:
-        """What is published of each box, column by column."""
+        """What is published of each leaf, column by column."""
         starred = (STAR,) * len(self.columns)
         known: dict[int, str | None] = {}  # a region is one object in all boxes below the cut that made it
         for regions, sets in zip(self.regions, self.sets, strict=True):
@@ -117,7 +155,7 @@ class Boxes:
 
     @cached_property
     def sets(self) -> tuple[tuple[ValueSet | None, ...], ...]:
-        """The categories of each box as they are published, column by column; None for ordered columns.
+        """The categories of each leaf as they are published, column by column; None for ordered columns.
 
         Sets of nothing but rare values are numbered: boxes that differ stay apart in the release.
         """
@@ -131,7 +169,20 @@ class Boxes:
 
     @cached_property
     def regions(self) -> tuple[tuple[Region, ...], ...]:
-        """What each box allows, column by column."""
+        """What the box of each leaf allows, column by column."""
+        own = self._regions_of_leaves()
+        parts: dict[int, list[int]] = {}
+        for at, number in enumerate(self.numbers.tolist()):
+            parts.setdefault(number, []).append(at)
+        whole = {
+            number: own[held[0]]
+            if len(held) == 1
+            else tuple(hull([own[at][place] for at in held], column) for place, column in enumerate(self.columns))
+            for number, held in parts.items()
+        }
+        return tuple(whole[number] for number in self.numbers.tolist())
+
+    def _regions_of_leaves(self) -> tuple[tuple[Region, ...], ...]:
         ways: list[tuple[Region, ...] | None] = [None] * len(self.nodes)
         ways[0] = tuple(Region(values=None if column.ordered else column.values) for column in self.columns)
         ordered = [column.ordered for column in self.columns]
@@ -149,7 +200,7 @@ class Boxes:
         """The content of a boxes file."""
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSION if all(leaf.joined is None for leaf in self.boxes) else JOINED_VERSION,
             "columns": [column_json(column) for column in self.columns],
             "labels": list(self.labels),
             "policy": dict(self.policy),
@@ -176,7 +227,7 @@ class Boxes:
         """The boxes that `to_json` wrote."""
         if not is_boxes(content):
             raise ConfigurationError("this is no boxes file; make one with aegis anonymize --method boxes --model")
-        if content.get("version") != VERSION:
+        if content.get("version") not in (VERSION, JOINED_VERSION):
             raise ConfigurationError("these boxes were written by another version of aegis; make them again")
         try:
             return cls(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,30 @@ def halves(region: Region, cut: Cut, *, ordered: bool) -> tuple[Region, Region]:
         Region(low=region.low, high=cut.below, missing=missing[0], present=region.present),
         Region(low=cut.below, high=region.high, missing=missing[1], present=region.present),
     )
+
+
+def hull(regions: Sequence[Region], column: BoxColumn) -> Region:
+    """The smallest interval or set that holds some regions of a column; where it holds every number, missing ones too.
+
+    >>> from aegis.data.kind import Kind
+    >>> age = BoxColumn(name="age", kind=Kind.INTEGER)
+    >>> held = hull([Region(low=20.0, high=30.0, missing=False), Region(low=40.0, missing=False)], age)
+    >>> held.low, held.high, held.missing
+    (20.0, None, False)
+    """
+    if all(region is regions[0] for region in regions):  # what no cut parts is one object
+        return regions[0]
+    if not column.ordered:
+        held: set[str | None] = set().union(*(region.values or () for region in regions))
+        return Region(values=tuple(value for value in column.values if value in held))
+    present = [region for region in regions if region.present]
+    missing = any(region.missing for region in regions)
+    if not present:
+        return Region(low=regions[0].low, high=regions[0].high, missing=missing, present=False)
+    lows, highs = [region.low for region in present], [region.high for region in present]
+    low = None if None in lows else min((low for low in lows if low is not None), key=as_number)
+    high = None if None in highs else max((high for high in highs if high is not None), key=as_number)
+    return Region(low=low, high=high, missing=missing or (low is None and high is None))
 
 
 def published_set(region: Region, column: BoxColumn, numbered: dict[tuple[str | None, ...], int]) -> ValueSet | None:

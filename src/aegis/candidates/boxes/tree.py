@@ -53,10 +53,15 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """A box, with how many of the records it was made of fell into it; a suppressed one is published as stars."""
+    """A part of the records: a box by itself, or one box with all that have the same number in ``joined``.
+
+    ``records`` is how many of those that the boxes were made of fell into it; of a joined box each leaf has an equal
+    share, because its own may be fewer than a policy lets be told. A suppressed one is published as stars.
+    """
 
     records: int
     suppressed: bool = False
+    joined: int | None = None
 
 
 def column_json(column: BoxColumn) -> dict[str, Any]:
@@ -82,7 +87,11 @@ def column_of(content: Mapping[str, Any]) -> BoxColumn:
 def node_json(node: Cut | Leaf) -> dict[str, Any]:
     """A node as a boxes file has it."""
     if isinstance(node, Leaf):
-        return {"records": node.records, **({"suppressed": True} if node.suppressed else {})}
+        return {
+            "records": node.records,
+            **({"suppressed": True} if node.suppressed else {}),
+            **({} if node.joined is None else {"joined": node.joined}),
+        }
     content: dict[str, Any] = {"column": node.column, "then": node.then, "else": node.other}
     if node.values:
         return {**content, "values": list(node.values)}
@@ -92,7 +101,12 @@ def node_json(node: Cut | Leaf) -> dict[str, Any]:
 def node_of(content: Mapping[str, Any]) -> Cut | Leaf:
     """The node that `node_json` wrote."""
     if "records" in content:
-        return Leaf(records=int(content["records"]), suppressed=bool(content.get("suppressed", False)))
+        joined = content.get("joined")
+        return Leaf(
+            records=int(content["records"]),
+            suppressed=bool(content.get("suppressed", False)),
+            joined=None if joined is None else int(joined),
+        )
     below, missing = content.get("below"), content.get("missing")
     if missing not in (None, "then", "else") or (below is None and not content.get("values") and missing is None):
         raise ValueError("a cut has no side for missing values")
