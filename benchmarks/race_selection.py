@@ -22,8 +22,8 @@ splits, measured by the other half: how far the gold agrees with itself.
 Golds are kept in ``.bench`` and used again; ``--only-known`` leaves out families whose gold is not there yet. With
 ``--keep FILE`` races are kept too, so that the benchmark can be run in pieces; a race of other source is run again.
 Tuned on the seeds 0 and 1 of these tables: the sizes of the learners, the cells of the schedule and `OTHER_MODELS`.
-That parts are held against each other (`training_luck`) came from the seed 2 of the made-up table of three attributes,
-where the race had chosen wrongly; its other seeds and all seeds from 2 on of the public tables had no part in it.
+That parts are held against each other (`training_luck`) came from seed 2 of the made-up tables, where the race had
+chosen wrongly; their other seeds, and seed 2 of the public tables, had no part in it.
 """
 
 from __future__ import annotations
