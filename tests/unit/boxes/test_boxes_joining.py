@@ -95,7 +95,9 @@ def test_what_is_published_of_a_joined_box_holds_every_record() -> None:
             assert ages[age] is None
         elif age_text != "*":
             interval, or_missing = age_text.removesuffix(" or missing"), age_text.endswith(" or missing")
-            assert or_missing if ages[age] is None else ages[age] in Interval.parse(interval)
+            held = Interval.parse(interval)
+            assert held is not None
+            assert or_missing if ages[age] is None else ages[age] in held
         if town_text not in ("*", None):
             named = town_text.strip("{}").split(", ")
             assert ("missing" if towns[town] is None else towns[town]) in named

@@ -228,7 +228,10 @@ def test_a_label_that_looks_sensitive_is_said_to_leave_as_it_is() -> None:
 
 
 def test_to_be_admitted_again_is_an_outcome_and_no_admission() -> None:
-    names = {"Aufnahmedatum": ["abcdefgh"[i % 8] for i in range(ROWS)], "Alter": [20 + i % 50 for i in range(ROWS)]}
+    names: dict[str, list[Any]] = {
+        "Aufnahmedatum": ["abcdefgh"[i % 8] for i in range(ROWS)],
+        "Alter": [20 + i % 50 for i in range(ROWS)],
+    }
     seen = _look({"Wiederaufnahme": ["ja" if i * i // 7 % 2 else "nein" for i in range(ROWS)], **names})
     assert likely_label(seen) == "Wiederaufnahme"
     assert _role(seen, "Aufnahmedatum", "Wiederaufnahme")[0] is Role.QUASI_IDENTIFYING

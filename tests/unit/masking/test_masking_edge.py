@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.tree import Cut
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -46,7 +47,7 @@ def test_a_real_number_is_between(one: float, other: float) -> None:
 @given(first=st.integers(-20_000, 20_000), gap=st.integers(1, 5_000))
 def test_a_moment_is_between_where_one_is(kind: Kind, first: int, gap: int) -> None:
     unit = "D" if kind is Kind.DATE else "us"
-    low, high = np.datetime64(first, unit), np.datetime64(first + gap, unit)
+    low, high = np.array([first, first + gap]).astype(f"datetime64[{unit}]")
     edge = np.datetime64(moment_between(low, high, kind))
     assert low < edge <= high
     assert (edge == high) == (gap == 1)
@@ -75,6 +76,6 @@ def test_boxes_begin_on_nobodys_birthday() -> None:
         contents={"ill": (Domain.of(Kind.TEXT, ["no", "yes"]), ill.astype(np.int64))},
     )
     grown = grow_boxes(table, Policy.from_mapping({"k": 5}), labels=["ill"], growth=Growth())
-    ends = {str(node.below) for node in grown.boxes.nodes if getattr(node, "below", None) is not None}
+    ends = {str(node.below) for node in grown.boxes.nodes if isinstance(node, Cut) and node.below is not None}
     assert len(ends) > 3
     assert not ends & {str(day) for day in days}
