@@ -286,10 +286,9 @@ def keep(runs: list[dict[str, Any]]) -> None:
 
 
 def kept_runs() -> list[dict[str, Any]]:
-    """The runs of the last result, without those of boxes that were made before parts were joined."""
+    """The runs of the last result."""
     path = RESULTS / "boxes_tables.json"
-    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
-    return [run for run in runs if not run.get("before_joining")]
+    return list(json.loads(path.read_text(encoding="utf-8"))["runs"]) if path.exists() else []
 
 
 if __name__ == "__main__":

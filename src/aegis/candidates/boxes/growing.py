@@ -17,10 +17,20 @@ from aegis.candidates.boxes.as_boxes import as_boxes, leaves_of
 from aegis.candidates.boxes.compiled import Ints
 from aegis.candidates.boxes.cutting import grown
 from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_records, with_expected_labels
-from aegis.candidates.boxes.gains import BY_LABEL, uncertainty
+from aegis.candidates.boxes.gains import BY_LABEL, chance_gain, uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import NEAR, PARTS, WORTH, Parts, branches, cost_of_parts, joined_parts, parts_of
+from aegis.candidates.boxes.joining import (
+    NEAR,
+    PARTS,
+    WORTH,
+    WORTH_NATS,
+    Parts,
+    branches,
+    cost_of_parts,
+    joined_parts,
+    parts_of,
+)
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.counts.class_table import ClassTable
@@ -135,7 +145,8 @@ def _joined(
     leaf_of_node = np.full(len(nodes), -1, dtype=np.int64)
     leaf_of_node[leaves] = np.arange(len(leaves))
     box = joined_parts(parts, terms, branches(nodes, leaf_of_node, parts.sizes, NEAR * least), least)
-    most = cost_of_parts(held(unless), terms) - WORTH
+    by_chance = chance_gain(ready.labels.sum(axis=0), ready.blocks, ready.scales, WORTH_NATS)
+    most = cost_of_parts(held(unless), terms) - max(WORTH, by_chance)
     if cost_of_parts(held(box[leaf_of_tuple]), terms) >= most:
         return None
     boxes = as_boxes(ready, nodes, order, policy, labels, suppressed=set(), joined=box).without_doubles()

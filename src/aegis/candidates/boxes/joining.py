@@ -26,6 +26,9 @@ NEAR = 64
 WORTH = 0.0015
 """By so much of the table's uncertainty and width joined boxes have to be better than those cut alone. With less models
 gain nothing: intervals and sets that overlap are harder to learn from."""
+WORTH_NATS = 6.0
+"""And by so much of what is uncertain about the labels, a parameter: what learners expect of a small table is not known
+any better."""
 
 WORD = 64
 
