@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import Grown, check_possible, grow_boxes
@@ -16,7 +16,7 @@ from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.anonymizer import Anonymizer, check_feasible, check_parameters
 from aegis.candidates.clusters.arrays import Ints
-from aegis.candidates.clusters.frames import columns_by_name
+from aegis.candidates.clusters.frames import columns_by_name, in_kind_of
 from aegis.candidates.clusters.information_loss import centers_of
 from aegis.candidates.clusters.outcome import Anonymized, outcome_of
 from aegis.candidates.clusters.records import Records, collapse
@@ -82,6 +82,8 @@ class LocalRecoding(Anonymizer):
         self.by_branch = by_branch
         self.hierarchies = hierarchies
         self.random_state = random_state
+        self._columns: dict[str, list[Any]] | None = None
+        self._given: Any = None
 
     def fit(
         self,
@@ -95,7 +97,9 @@ class LocalRecoding(Anonymizer):
         if y is not None:
             labels = {**(labels or {}), UNNAMED: y}
         if not isinstance(records, Records):
+            self._given = records
             return self._fit_columns(columns_by_name(records), labels or {}, progress)
+        self._columns = None
         if self.k is not None:
             check_feasible(records, collapse(records), k=self.k, l=self.l, classes=None)
         domains, codes = _coded(records)
@@ -126,7 +130,7 @@ class LocalRecoding(Anonymizer):
         *,
         labels: Mapping[str, ArrayLike] | None = None,
         progress: Progress | None = None,
-    ) -> dict[str, NDArray[Any]]:
+    ) -> Any:
         """Fit, and give what is published of the same records."""
         return self.fit(records, y, labels=labels, progress=progress).transform(records)
 
@@ -175,20 +179,20 @@ class LocalRecoding(Anonymizer):
         )
         return self._grown.boxes
 
-    def transform(self, records: Records | Any = None) -> dict[str, NDArray[Any]]:
-        """What is published, rows in order: intervals and sets.
+    def transform(self, records: Records | Any = None) -> Any:
+        """What is published, rows in order: intervals and sets; of a data frame a frame of the same kind.
 
         Other records than the fitted ones fall into the same boxes; k and l are promises about the fitted ones only.
         """
         fitted = self._known()
-        if hasattr(self, "_columns"):
+        if self._columns is not None:
             columns = self._columns if records is None else columns_by_name(records)
             if tuple(columns) != tuple(self._columns):
                 raise AnonymizerError("these rows have other columns than the fitted ones; give the same in that order")
             kinds = zip(columns.values(), fitted.boxes.columns, strict=True)
             coded = [_coded_column(values, text=not column.ordered) for values, column in kinds]
             box = fitted.boxes.box_of([domain for domain, _ in coded], np.column_stack([codes for _, codes in coded]))
-            return fitted.boxes.published(box)
+            return in_kind_of(self._given if records is None else records, fitted.boxes.published(box))
         if records is not None and records.quasi_identifiers != self._records.quasi_identifiers:
             raise AnonymizerError("these records have other quasi-identifiers than the fitted ones")
         domains, codes = _coded(self._records if records is None else records)

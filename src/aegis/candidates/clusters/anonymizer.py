@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aegis.candidates.clusters.arrays import Ints
-from aegis.candidates.clusters.frames import records_like, records_of
+from aegis.candidates.clusters.frames import in_kind_of, records_like, records_of
 from aegis.candidates.clusters.information_loss import (
     Centers,
     Centroid,
@@ -214,7 +214,8 @@ class Anonymizer(ABC):
     """Fit it to records, then read ``labels_`` and ``result_``, or ``transform`` the records.
 
     Parameters are read and set as scikit-learn does, so that ``sklearn.base.clone`` copies one and a pipeline holds it.
-    In place of `Records` a data frame (a mapping, a matrix) may be given, whose columns are all quasi-identifiers.
+    In place of `Records` a data frame (a mapping, a matrix) may be given, whose columns are all quasi-identifiers;
+    what is published of a frame is a frame of the same kind, of anything else a mapping.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -254,12 +255,12 @@ class Anonymizer(ABC):
         """Form the classes and check them on the table that would be published."""
 
     @abstractmethod
-    def transform(self, records: Records | Any = None) -> dict[str, NDArray[Any]]:
+    def transform(self, records: Records | Any = None) -> Any:
         """The published quasi-identifier columns, rows in order; k and l are promises about the fitted records."""
 
     def fit_transform(
         self, records: Records | Any, y: ArrayLike | None = None, *, progress: Progress | None = None
-    ) -> dict[str, NDArray[Any]]:
+    ) -> Any:
         """Fit, and give the published quasi-identifier columns of the same records."""
         return self.fit(records, y, progress=progress).transform()
 
@@ -281,6 +282,7 @@ class Microaggregation(Anonymizer):
     scale: Scale
     _fitted: Publication
     _records: Records
+    _given: Any
     _label: NDArray[Any] | None
 
     @abstractmethod
@@ -293,29 +295,31 @@ class Microaggregation(Anonymizer):
 
         A label ``y`` has a say only where the method weighs one.
         """
+        given = records
         if not isinstance(records, Records):
             records = records_of(records)
         self._label = None if y is None else np.asarray(y)
         self._fitted = self._publication(records, progress)
         self._records = records
+        self._given = given
         return self
 
-    def transform(self, records: Records | Any = None) -> dict[str, NDArray[Any]]:
+    def transform(self, records: Records | Any = None) -> Any:
         """The published quasi-identifier columns, rows in order.
 
         Without an argument (or with the records it was fitted to) k and l hold. Other records are given the nearest
         published tuple: no new tuple appears, but k and l are promises about the fitted table only.
         """
         fitted = self._known()
-        if records is not None and not isinstance(records, Records):
-            records = records_like(records, self._records)
-        if records is None or records is self._records:
+        given = self._given if records is None else records
+        if given is self._given:
             labels = fitted.labels
         else:
-            self._check_alike(records)
-            labels = self._nearest(records, fitted.centers)
+            others = given if isinstance(given, Records) else records_like(given, self._records)
+            self._check_alike(others)
+            labels = self._nearest(others, fitted.centers)
         rounded = self.centroid != "mean"
-        return published_columns(self._records, fitted.centers.rows(labels), integers=rounded)
+        return in_kind_of(given, published_columns(self._records, fitted.centers.rows(labels), integers=rounded))
 
     @property
     def labels_(self) -> Ints:

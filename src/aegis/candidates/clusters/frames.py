@@ -1,4 +1,4 @@
-"""Data frames as anonymizers take them: every column is a quasi-identifier, as scikit-learn gives X."""
+"""Data frames as anonymizers take and give them: every column is a quasi-identifier, as scikit-learn gives X."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aegis.candidates.clusters.records import Records
 from aegis.errors import AnonymizerError
@@ -15,15 +16,32 @@ UNSEEN = -1
 
 
 def columns_by_name(table: Any) -> dict[str, list[Any]]:
-    """The columns of a DataFrame, a mapping or a two-dimensional array, whose columns are numbered."""
+    """The columns of a data frame, an Arrow table, a mapping or a two-dimensional array, whose columns are numbered."""
     if isinstance(table, Mapping):
         return {str(name): np.asarray(values, dtype=object).tolist() for name, values in table.items()}
+    if hasattr(table, "column_names"):
+        return {str(name): table[name].to_pylist() for name in table.column_names}
     if hasattr(table, "columns"):
-        return {str(name): table[name].tolist() for name in table.columns}
+        return {str(name): table[name].to_list() for name in table.columns}
     rows = np.asarray(table, dtype=object)
     if rows.ndim != 2:
         raise AnonymizerError("a table has rows and columns; give a DataFrame, a mapping or a two-dimensional array")
     return {f"x{at}": rows[:, at].tolist() for at in range(rows.shape[1])}
+
+
+def in_kind_of(table: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
+    """Published columns as the kind of table that was given: pandas with its index, Polars or Arrow, or a mapping."""
+    package, kind = type(table).__module__.partition(".")[0], type(table)
+    if package == "pandas":
+        frame = kind(dict(columns), index=table.index)
+        frame.columns = table.columns
+        return frame
+    values_by_name = {name: values.tolist() for name, values in columns.items()}
+    if package == "polars":
+        return kind(values_by_name)
+    if package == "pyarrow":
+        return kind.from_pydict(values_by_name)
+    return dict(columns)
 
 
 def records_of(table: Any) -> Records:
