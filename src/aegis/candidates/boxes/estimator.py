@@ -48,7 +48,7 @@ class LocalRecoding(Anonymizer):
 
     >>> records = Records.from_arrays(numeric=[1.0, 2.0, 10.0, 11.0])
     >>> LocalRecoding(k=2).fit_transform(records)["n0"].tolist()
-    ['(-inf, 10)', '(-inf, 10)', '[10, inf)', '[10, inf)']
+    ['(-inf, 6)', '(-inf, 6)', '[6, inf)', '[6, inf)']
     """
 
     def __init__(
