@@ -97,6 +97,25 @@ def test_two_illnesses_become_one_where_the_other_is_ruled_out(stage: Stage, fin
     assert result.baseline == 0.5, "gout and cold are as common as flu; without the release flu or gout is guessed"
 
 
+@pytest.mark.parametrize("others", [["gout", "cold"] * 3, [None, "cold"] * 3])
+def test_of_two_illnesses_in_all_whoever_rules_out_one_needs_no_release(
+    stage: Stage, find: Find, others: list[str | None]
+) -> None:
+    """Members of a union or not, some unknown: groups without an unknown one were said to single out their members."""
+    ills = ["gout", "cold"] * 3 + others
+    result = find("background-knowledge", stage({**ORIGINAL, "illness": ills}, released(illness=ills), masks=[DECADES]))
+    assert result.singled_out == 0
+    assert result.not_applicable is not None
+    assert "knows the other without the release" in result.not_applicable
+
+
+def test_that_a_value_is_missing_is_not_claimed(stage: Stage, find: Find) -> None:
+    ills = ["gout", None] * 3 + ["flu", "cold", "gout"] * 2
+    result = find("background-knowledge", stage({**ORIGINAL, "illness": ills}, released(illness=ills), masks=[DECADES]))
+    assert result.not_applicable is None
+    assert result.singled_out == 0
+
+
 def test_two_releases_that_hide_different_things_single_people_out(stage: Stage, find: Find) -> None:
     rng = np.random.default_rng(1)
     rows = 60
