@@ -32,6 +32,8 @@ PROBABILITY = 0.95
 OTHER_MODELS = 0.0075
 """By how much models of another make may change the difference of two candidates: a standard deviation, as a share of
 what the unmasked table gains over guessing."""
+LOOKED_UP = ("masks", "search")
+"""Kinds of candidates that are looked up in tables; others are made anew for every part, as boxes are grown."""
 
 
 def race(
@@ -174,6 +176,8 @@ class _Heat:
                 return again, set(names)
         own = {name: chances[name] for name in names}
         in_doubt = likeliest(own, self.probability * sum(own.values()))
+        if any(candidate.kind not in LOOKED_UP for candidate in running if candidate.name in in_doubt):
+            plan = plan.sparing()
         following = plan.later(len(in_doubt), width, table_rows, before=leg, repeated=repeated + leg.repeats, left=left)
         return None if following is None else (following, set(in_doubt[: following.candidates]))
 

@@ -70,6 +70,10 @@ class Schedule:
             last_cells=int(times * self.last_cells),
         )
 
+    def sparing(self) -> Schedule:
+        """The plan while candidates are left that are made anew for every part, which costs more than cells say."""
+        return replace(self, last_cells=0, medium_rows=self.small_rows, most_repeats=min(self.most_repeats, 12))
+
     def first(self, candidates: int, width: float, rows: int) -> Leg:
         """The first stage, of all candidates; ``width`` is what one row of one candidate costs."""
         wanted = min(max(self.least_rows, int(self.first_cells / (candidates * width))), rows)

@@ -100,3 +100,11 @@ def test_the_last_candidates_of_a_medium_table_are_cut_into_more_parts_where_tha
     large = plan.later(4, 14, rows + 1, before=replace(before, rows=rows + 1), repeated=1, left=1e9)
     assert large is not None
     assert large.folds == 2
+
+
+def test_what_is_made_anew_for_every_part_is_not_made_so_often() -> None:
+    plan, before = Schedule(), Leg(rows=20_000, folds=2, repeats=1, candidates=10)
+    assert plan.later(2, 14, 20_000, before=before, repeated=1, left=0.0) is not None
+    assert plan.sparing().later(2, 14, 20_000, before=before, repeated=1, left=0.0) is None
+    assert plan.sparing().later(2, 14, 20_000, before=before, repeated=12, left=1e9) is None
+    assert plan.later(2, 14, 20_000, before=before, repeated=12, left=1e9) is not None
