@@ -159,7 +159,7 @@ class MaskedCandidate:
                 f"configuration {configuration.name!r} masks the label: what models reach on different labels cannot "
                 "be compared, leave that mask out"
             )
-        if starred is not None and starred.shape != (sample.rows,):
+        if starred is not None and starred.shape != sample.label_codes.shape:
             raise ValueError("suppression is given for each row of the sample")
         self.configuration = configuration
         self._tables = tables

@@ -63,7 +63,8 @@ def race(
         raise InputError("the probability that the group holds the best lies between 0.5 and 1")
     sample = tables.sample
     target = sample.target(goal)
-    measured_by, reason = goal_for(target, goal)
+    of_table = target.at(np.arange(sample.rows))
+    measured_by, reason = goal_for(of_table, goal)
     known = {name: LEARNERS[name] for name in (learners or list(LEARNERS))}
     if progress is not None and not all(is_compiled(learner) for learner in known.values()):
         progress(0, None, "compiling the models, which this machine keeps for the next time")
@@ -73,7 +74,7 @@ def race(
         target=target,
         goal=measured_by,
         learners=known,
-        schedule=plan.for_labels_alike(target) if measured_by.alike else plan,
+        schedule=plan.for_labels_alike(of_table) if measured_by.alike else plan,
         probability=probability,
         doubts=dict(doubts or {}),
         seed=seed,
@@ -108,7 +109,7 @@ class _Heat:
         chances = {candidate.name: 1.0 / len(candidates) for candidate in candidates}
         doubts = dict(self.doubts)
         running = candidates
-        plan, width, table_rows = self.schedule, self.width, len(self.target)
+        plan, width, table_rows = self.schedule, self.width, self.tables.sample.rows
         leg: Leg | None = plan.first(len(candidates), width, table_rows)
         left = plan.allowance(len(candidates), width, table_rows)
         repeated, interrupted = 0, False
@@ -167,7 +168,7 @@ class _Heat:
         left: float,
     ) -> tuple[Leg, set[str]] | None:
         """The next stage and who is in it."""
-        plan, width, table_rows = self.schedule, self.width, len(self.target)
+        plan, width, table_rows = self.schedule, self.width, self.tables.sample.rows
         names = [candidate.name for candidate in running]
         if number == 1:
             # An order that is mostly noise is worth another look at all, before anybody is out.
@@ -186,12 +187,17 @@ class _Heat:
     ) -> tuple[Measured, bool]:
         """Try the candidates on the rows of a leg, on top of what was measured ``before`` on the same rows."""
         rows, said = leg.rows, f"stage {number}: {leg.rows:,} rows, {len(running)} candidates"
-        whole = parts(self.target, rows, folds=leg.folds, repeats=leg.repeats, seed=self.seed, after=after)
+        sample = self.tables.sample
+        more = round(sample.further * rows / sample.rows) if self.goal.alike else 0
+        further = sample.rows + np.arange(more, dtype=np.int64)
+        whole = parts(
+            self.target, rows, further=further, folds=leg.folds, repeats=leg.repeats, seed=self.seed, after=after
+        )
         trying = {candidate.name: candidate for candidate in running}
         if before is None:
             reference = unmasked(self.tables)
             trying = {reference.name: reference, **trying}
-            tested = {name: RowValues.nothing_yet(rows) for name in ["guessing", *trying]}
+            tested = {name: RowValues.nothing_yet(len(self.target)) for name in ["guessing", *trying]}
         else:
             tested = {name: before.tested[name] for name in ["guessing", "unmasked", *trying]}
         done, total = 0, len(whole) * len(trying)
@@ -265,6 +271,9 @@ def _result(
     goal, last = heat.goal, course.measured[-1]
     told = label_is_told(last, goal)
     notes = sample.notes
+    further = sample.further if goal.alike else 0
+    if further:
+        notes = (*notes, f"{further:,} further rows of rare labels test, and nothing is learnt from them")
     if not told and not course.interrupted:
         known = {"rows": last.stage.rows, "folds": last.stage.folds, "seed": heat.seed}
         notes = (*notes, note_on_other_goals(goal, heat.tables, heat.target, heat.learners, **known))
@@ -280,6 +289,7 @@ def _result(
         learners=tuple(heat.learners),
         label=sample.label,
         sample_rows=sample.rows,
+        further_rows=further,
         table_rows=sample.table_rows,
         rows_without_label=sample.rows_without_label,
         seed=heat.seed,

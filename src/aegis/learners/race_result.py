@@ -108,7 +108,7 @@ class RaceResult:
     reached without any column, ``unmasked`` what the table itself gives. ``goal_reason`` says why the goal was taken.
     Where models of the unmasked table are not better than guessing by more than chance the label is not told
     (``label_told``): then nothing is known of what is kept, and all candidates may be the best. An ``interrupted`` race
-    tells what it knew by then.
+    tells what it knew by then. Beside the ``sample_rows`` there were ``further_rows`` of rare labels, which only test.
     """
 
     goal: str
@@ -127,6 +127,7 @@ class RaceResult:
     notes: tuple[str, ...]
     interrupted: bool
     label_told: bool = True
+    further_rows: int = 0
 
     @property
     def best(self) -> Raced:
@@ -171,6 +172,7 @@ class RaceResult:
             "stages": [stage.to_json() for stage in self.stages],
             "learners": list(self.learners),
             "sample_rows": self.sample_rows,
+            "further_rows": self.further_rows,
             "table_rows": self.table_rows,
             "rows_without_label": self.rows_without_label,
             "seed": self.seed,
@@ -200,7 +202,8 @@ class RaceResult:
                 ),
                 learners=tuple(content["learners"]),
                 notes=tuple(content["notes"]),
-                label_told=bool(content.get("label_told", True)),  # earlier versions did not say
+                label_told=bool(content.get("label_told", True)),  # this and what follows: earlier versions did not say
+                further_rows=int(content.get("further_rows", 0)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SummaryError(f"the race of the summary is damaged ({type(error).__name__}); write it again") from None

@@ -3,6 +3,8 @@
 It holds rows, so it stays on the provider's side; scores travel, rows do not. The engine draws it, and nothing else of
 the table is pulled. The order of the rows is a shuffle that depends on their content and the seed alone, so that every
 beginning of the sample is a sample too, and an engine may hand them over as it likes.
+
+Where goals count labels alike and one is rare, part of the sample are further rows of it (`further_rows`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, InputError, LabelError
+from aegis.learners.further_rows import Drawing
 from aegis.learners.goal import GOALS
 from aegis.learners.target import Codes, Floats, Places, Target
 
@@ -45,7 +48,8 @@ class Sample:
     The histograms are those of the whole table where it was counted: masks read their edges and ranges off them.
     ``label_numbers`` is None where the label is a text or a truth value. ``table_rows`` is how many rows the table has,
     ``rows_without_label`` how many of those drawn were left out. ``positions`` says where each row stands in the table
-    as the engine reads it, where all of it was read.
+    as the engine reads it, where all of it was read. The last ``further`` rows are of rare labels alone: they may test
+    and nothing is learnt from them; ``rows`` are those before, drawn whatever their label is.
     """
 
     label: str
@@ -59,13 +63,14 @@ class Sample:
     seed: int
     notes: tuple[str, ...] = field(default=())
     positions: Places | None = None
+    further: int = 0
 
     def __repr__(self) -> str:
         return f"Sample({self.rows} of {self.table_rows} rows, {len(self.codes)} columns)"
 
     @property
     def rows(self) -> int:
-        return len(self.label_codes)
+        return len(self.label_codes) - self.further
 
     def target(self, goal: str | None = None) -> Target:
         """The label as a goal asks for it: classes or numbers; by its kind where no goal is named."""
@@ -102,12 +107,14 @@ def draw_sample(
     histograms: Mapping[str, Histogram] | None = None,
     label_domain: Domain | None = None,
     most_rows: int = MOST_ROWS,
+    rare_labels_of: Histogram | None = None,
     seed: int = 0,
 ) -> Sample:
     """Draw at most ``most_rows`` rows with their label.
 
     ``histograms`` are the columns that were counted, by name; without them every column that is not identifying is
     read, and masks know only the values of the sample. ``label_domain`` is the label's where it was cut into bins.
+    ``rare_labels_of`` is the label as it was counted: where it is given, rare labels have further rows.
     """
     if label not in dataset.schema:
         raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
@@ -117,7 +124,13 @@ def draw_sample(
     if not names:
         raise DataError(f"{dataset.name} has no usable column beside the label; add a column or take a role away")
     rows = _table_rows(dataset, histograms)
-    answer = _drawn(dataset, [label, *names], rows=rows, most_rows=most_rows, seed=seed)
+    drawing = None
+    if rare_labels_of is not None and rows > _SAMPLED * most_rows:
+        drawing = Drawing.of(rare_labels_of, most_rows=most_rows)
+    if drawing is None:
+        answer = _drawn(dataset, [label, *names], rows=rows, most_rows=most_rows, seed=seed)
+    else:
+        answer = _drawn_by_label(dataset, label, names, drawing, rows=rows, seed=seed)
     has_label = answer[label].is_valid()
     labelled = answer.filter(has_label)
     left_out = len(answer) - len(labelled)
@@ -137,7 +150,11 @@ def draw_sample(
         label_numbers = _numbers(labelled[label], kind) if kind.is_ordered else None
     else:
         label_codes = _codes(labelled[label], label_domain)
-    order = _shuffled([label_codes, *codes.values()], seed)[:most_rows]
+    order, further = _shuffled([label_codes, *codes.values()], seed), 0
+    if drawing is None:
+        order = order[:most_rows]
+    else:
+        order, further = drawing.arranged(order, label_codes, label_domain)
     return checked(
         Sample(
             label=label,
@@ -150,6 +167,7 @@ def draw_sample(
             rows_without_label=left_out,
             seed=seed,
             positions=np.flatnonzero(plain(has_label))[order] if len(answer) == rows else None,
+            further=further,
         )
     )
 
@@ -224,6 +242,24 @@ def _drawn(dataset: Dataset, names: list[str], *, rows: int, most_rows: int, see
         table = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
         fraction = 1 / _BLOCKS
     return ask(sampled(table.select(*names), fraction, seed=seed))
+
+
+def _drawn_by_label(
+    dataset: Dataset, label: str, names: list[str], drawing: Drawing, *, rows: int, seed: int
+) -> pa.Table:
+    """Every row with the probability of its label, so that no row comes twice."""
+    table, one_in = dataset.table, 1
+    if rows >= _MANY_ROWS:
+        one_in = max(1, int(1 / (_BLOCKS * _SAMPLED * max(drawing.rare_shares.values()))))
+        table = dataset.some_blocks(one_in=one_in, seed=seed)
+    columns, rare = table.select(label, *names), drawing.rare_shares
+    of_others = columns[label].isnull() | ~columns[label].isin(list(rare))
+    answers = []
+    for chosen, share in [(of_others, drawing.share_at_random), *((columns[label] == v, rare[v]) for v in rare)]:
+        probability = _SAMPLED * share * one_in
+        rows_of_label = columns.filter(chosen)
+        answers.append(ask(rows_of_label if probability >= 1 else sampled(rows_of_label, probability, seed=seed)))
+    return pa.concat_tables(answers)
 
 
 def _codes(column: pa.ChunkedArray, domain: Domain) -> Codes:

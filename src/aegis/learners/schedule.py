@@ -146,12 +146,23 @@ def width_of(columns: int, classes: int) -> float:
     return columns * (1 + outputs) / 2
 
 
-def parts(target: Target, rows: int, *, folds: int, repeats: int, seed: int, after: int = 0) -> list[Part]:
+def parts(
+    target: Target,
+    rows: int,
+    *,
+    folds: int,
+    repeats: int,
+    seed: int,
+    after: int = 0,
+    further: Places | None = None,
+) -> list[Part]:
     """The first ``rows`` rows cut into parts that are tested in turn, every label having its share in each.
 
-    ``after`` so many repeats that were made before, others are made.
+    ``after`` so many repeats that were made before, others are made. Rows that are ``further`` ones are tested with a
+    part each, and nothing is learnt from them.
     """
     some = target.labels[:rows]
+    tested_only = np.empty(0, dtype=np.int64) if further is None else further
     made: list[Part] = []
     for repeat in range(after, after + repeats):
         order = np.random.default_rng([seed, rows, repeat]).permutation(rows)
@@ -159,13 +170,15 @@ def parts(target: Target, rows: int, *, folds: int, repeats: int, seed: int, aft
             order = order[np.argsort(some[order], kind="stable")]
         fold = np.empty(rows, dtype=np.int64)
         fold[order] = np.arange(rows) % folds
+        mixed = tested_only[np.random.default_rng([seed, rows, repeat, 1]).permutation(len(tested_only))]
+        mixed = mixed[np.argsort(target.labels[mixed], kind="stable")]
         for number in range(folds):
-            made.append(_part(target, fold, number, after * folds + len(made)))
+            made.append(_part(target, fold, number, after * folds + len(made), also=np.sort(mixed[number::folds])))
     return made
 
 
-def _part(target: Target, fold: Places, number: int, name: int) -> Part:
-    training, testing = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+def _part(target: Target, fold: Places, number: int, name: int, *, also: Places) -> Part:
+    training, testing = np.flatnonzero(fold != number), np.concatenate([np.flatnonzero(fold == number), also])
     return Part(
         number=name,
         training=training,

@@ -33,7 +33,7 @@ from aegis.library.judging import read_policy
 from aegis.library.ledger_opening import constraint_on
 from aegis.library.opening import open_table
 from aegis.library.proposals import find_hierarchies, gather, labels_of
-from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
+from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
 from aegis.library.scoring import pair_scores
 from aegis.library.standing import Standing
 from aegis.masking.configuration import Configuration
@@ -136,7 +136,7 @@ class _Pipeline:
         ready = time.perf_counter()
         others = _Others()
         if by_models:
-            sample = sample_of(dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
+            sample = self._sample(counts)
             others = _judged_others(dataset, sample, options, self.hierarchies, self.out)  # ② for what is no masking
             raced = _raced(verdicts, others, summary, sample, options)  # ③ a sample → scores
             ranking = _ranked(dataset, counts, summary, verdicts, others, raced, options)  # ④ → ranking
@@ -148,6 +148,19 @@ class _Pipeline:
         timing = {name: round(seconds, 4) for name, seconds in timing.items()}
         notes = (*ranking.notes, *self.masks.notes, *others.notes)
         return replace(ranking, configurations=masks, timing=timing, notes=notes), summary
+
+    def _sample(self, counts: TableCounts) -> Sample:
+        options = self.options
+        if options.tables or any(CANDIDATES[name].make is not None for name in options.candidates):
+            return sample_of(self.dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
+        return sample_for_masks(
+            self.dataset,
+            counts,
+            goal=options.goal,
+            label_bins=options.label_bins,
+            rows=options.rows,
+            seed=options.seed,
+        )
 
     def _judged(self, counts: TableCounts) -> Verdicts:
         if self.masks is None:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import TableCounts
+from aegis.counts.joint import Histogram, TableCounts
 from aegis.data.dataset import Dataset
 from aegis.learners.candidate import Candidate, MaskedCandidate, MaskTables
+from aegis.learners.goal import COMMON, GOALS
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
-from aegis.learners.sample import MOST_ROWS, Sample, draw_sample
+from aegis.learners.sample import FEW_NUMBERS, MOST_ROWS, Sample, draw_sample
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.transition import Transition
@@ -25,11 +26,17 @@ CONTINUOUS_BINS = 8
 
 
 def sample_of(
-    dataset: Dataset, counted: TableCounts, *, label_bins: int | None, rows: int = MOST_ROWS, seed: int
+    dataset: Dataset,
+    counted: TableCounts,
+    *,
+    label_bins: int | None,
+    rows: int = MOST_ROWS,
+    rare_labels: bool = False,
+    seed: int,
 ) -> Sample:
     """The one sample of rows that candidates are judged on: the columns that were counted, with the label.
 
-    The label is cut into classes only where that was asked for.
+    The label is cut into classes only where that was asked for. With ``rare_labels`` rare ones have further rows.
     """
     return draw_sample(
         dataset,
@@ -37,8 +44,36 @@ def sample_of(
         histograms={name: joint.histogram() for name, joint in counted.joints.items()},
         label_domain=counted.label_histogram.domain if label_bins is not None else None,
         most_rows=rows,
+        rare_labels_of=counted.label_histogram if rare_labels and label_bins is None else None,
         seed=seed,
     )
+
+
+def sample_for_masks(
+    dataset: Dataset,
+    counted: TableCounts,
+    *,
+    goal: str | None,
+    label_bins: int | None,
+    rows: int = MOST_ROWS,
+    seed: int,
+) -> Sample:
+    """The sample for a race of masks alone: where the goal counts labels alike, rare ones have further rows.
+
+    Candidates of other kinds are made of the rows of a sample, and have to be made of rows as the table has them.
+    """
+    alike = _counts_alike(counted.label_histogram, goal)
+    return sample_of(dataset, counted, label_bins=label_bins, rows=rows, rare_labels=alike, seed=seed)
+
+
+def _counts_alike(label: Histogram, goal: str | None) -> bool:
+    if goal is not None:
+        return GOALS[goal].alike
+    values = len(label.domain.values)
+    if label.domain.kind.is_ordered and values > FEW_NUMBERS:
+        return False  # predicted as a number
+    counts = label.counts[:values]
+    return float(counts.max(initial=0.0)) >= COMMON * float(counts.sum())
 
 
 def race_configurations(

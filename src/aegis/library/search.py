@@ -32,7 +32,7 @@ from aegis.library.masked_data import masked_data
 from aegis.library.opening import open_table
 from aegis.library.orders import check_quasi_identifying, declared_orders, with_orders
 from aegis.library.proposals import find_hierarchies
-from aegis.library.racing import masked_candidate, sample_of
+from aegis.library.racing import masked_candidate, sample_for_masks
 from aegis.library.search_boxes import FoundBoxes, search_boxes
 from aegis.library.sensitive_masks import masks_to_repeat
 from aegis.masking.configuration import Configuration
@@ -320,7 +320,7 @@ def _raced(
     In ``table`` the masks are on already that sensitive columns left with, and that are ``repeated``.
     """
     counted = count(dataset, label=label)
-    tables = MaskTables(sample_of(dataset, counted, label_bins=None, seed=options.seed))
+    tables = MaskTables(sample_for_masks(dataset, counted, goal=options.goal, label_bins=None, seed=options.seed))
     configurations = [
         Configuration(name=name, masks=candidate.masks, label=label, roles=roles) for name, candidate in tried.items()
     ]

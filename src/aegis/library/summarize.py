@@ -21,7 +21,7 @@ from aegis.library.judging import judged, read_policy
 from aegis.library.opening import open_table
 from aegis.library.parts import append_part
 from aegis.library.proposals import find_hierarchies, gather, label_of, propose
-from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
+from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks
 from aegis.library.scoring import pair_scores
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
@@ -140,7 +140,7 @@ def _race(
     """What models reach on each configuration; None where it is not wanted, or would not be protected."""
     if not options.race or options.min_count is not None or options.epsilon is not None:
         return None
-    sample = sample_of(dataset, counted, label_bins=options.label_bins, seed=options.seed)
+    sample = sample_for_masks(dataset, counted, goal=options.goal, label_bins=options.label_bins, seed=options.seed)
     raced = race_configurations(
         verdicts,
         sample,

@@ -48,6 +48,7 @@ def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) 
             stages=first.race.stages,
             learners=first.race.learners,
             sample_rows=first.race.sample_rows,
+            further_rows=first.race.further_rows,
             label_told=any(_tells(ranking) for ranking in rankings),
             interrupted=any(ranking.race is not None and ranking.race.interrupted for ranking in rankings),
         ),

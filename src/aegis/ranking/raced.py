@@ -55,6 +55,7 @@ def rank_raced(
             stages=raced.stages,
             learners=raced.learners,
             sample_rows=raced.sample_rows,
+            further_rows=raced.further_rows,
             interrupted=raced.interrupted,
             label_told=raced.label_told,
         ),

@@ -151,6 +151,7 @@ class RaceFacts:
     stages: tuple[RaceStage, ...]
     learners: tuple[str, ...]
     sample_rows: int
+    further_rows: int = 0
     interrupted: bool = False
     label_told: bool = True
 
@@ -273,6 +274,7 @@ class Ranking(Result):
                 "stages": plain(self.race.stages),
                 "learners": list(self.race.learners),
                 "sample_rows": self.race.sample_rows,
+                "further_rows": self.race.further_rows,
                 "interrupted": self.race.interrupted,
             }
         return content | {
