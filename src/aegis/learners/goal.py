@@ -102,13 +102,18 @@ def _right(chances: Floats, wanted: Target, seen: Target) -> Floats:
 
 
 def _right_alike(chances: Floats, wanted: Target, seen: Target) -> Floats:
-    """Right answers, every label counting alike, when the answer is the label whose chance is highest for its share."""
+    """Right answers, every label counting alike, when the answer is the label whose chance is highest for its share.
+
+    A row's part is by how much it is above or below what its label reaches: how many rows of each label test is not
+    left to chance, so it is no part of the variance that labels are not equally easy.
+    """
     shares = seen.shares()
     raised = np.where(shares > 0, chances / np.where(shares > 0, shares, 1.0), 0.0)
-    right = raised.argmax(axis=1) == wanted.labels
+    right = (raised.argmax(axis=1) == wanted.labels).astype(np.float64)
     counts = np.bincount(wanted.labels, minlength=wanted.classes)
+    reached = np.bincount(wanted.labels, weights=right, minlength=wanted.classes) / np.maximum(counts, 1)
     weight = len(wanted) / (np.count_nonzero(counts) * np.maximum(counts, 1))
-    return np.where(right, weight[wanted.labels], 0.0)
+    return reached[counts > 0].mean() + (right - reached[wanted.labels]) * weight[wanted.labels]
 
 
 def _area(chances: Floats, wanted: Target, seen: Target) -> Floats:

@@ -38,12 +38,20 @@ class Course:
     """How a race went: its stages, and each candidate's chance to be the best as the last stage it was in left it.
 
     ``doubts`` says of candidates why they cannot be compared: they have no chance and no place among the best.
+    ``order`` is another look at those that were out first, beside the one ahead: it puts them in order and changes no
+    chance.
     """
 
     measured: list[Measured]
     chances: dict[str, float]
     doubts: dict[str, str]
     interrupted: bool
+    order: Measured | None = None
+
+    @property
+    def stages(self) -> list[Measured]:
+        """All that was measured, in the order it was."""
+        return [*self.measured, *([] if self.order is None else [self.order])]
 
 
 def above_unmasked(stage: Measured, candidates: Iterable[Candidate], goal: Goal) -> dict[str, str]:
@@ -81,12 +89,16 @@ def placed(candidates: Sequence[Candidate], course: Course, goal: Goal, *, proba
     gain = goal.better(last.mean("unmasked"), last.mean("guessing"))
     raced = []
     for candidate in candidates:
-        own = next(stage for stage in reversed(course.measured) if candidate.name in stage.values)
+        until = next(stage for stage in reversed(course.measured) if candidate.name in stage.values)
+        own = until
+        if until is not last and course.order is not None and candidate.name in course.order.values:
+            own = course.order
         doubt = doubts.get(candidate.name)
         performance = own.mean(candidate.name)
         if own is not last:
             # What the ones that went on gained since: a candidate that was out would have gained about as much.
-            performance += float(np.mean([last.mean(name) - own.mean(name) for name in finalists]))
+            stayed = [name for name in finalists if name in own.values]
+            performance += float(np.mean([last.mean(name) - own.mean(name) for name in stayed]))
             if doubt is None and goal.better(performance, last.mean(ahead)) > 0:
                 performance = last.mean(ahead)  # who was out is not put before the one that came in first
         half = SURE * own.error(candidate.name)
@@ -106,7 +118,7 @@ def placed(candidates: Sequence[Candidate], course: Course, goal: Goal, *, proba
                 no_loss_found=comparable and lost <= noise and lost + noise <= WORTH_SPEAKING_OF * gain,
                 in_best_group=doubt is None and candidate.name in group,
                 doubt=doubt,
-                stage=own.stage.number,
+                stage=until.stage.number,
                 rows=own.stage.rows,
             )
         )

@@ -112,7 +112,10 @@ class _Heat:
         plan, width, table_rows = self.schedule, self.width, self.tables.sample.rows
         leg: Leg | None = plan.first(len(candidates), width, table_rows)
         left = plan.allowance(len(candidates), width, table_rows)
+        beside = looked_again = False
+        may_look_again = all(candidate.kind in LOOKED_UP for candidate in candidates)  # others cost more than cells say
         repeated, interrupted = 0, False
+        legs: list[Leg] = []
         while leg is not None and not interrupted:
             before = measured[-1] if repeated else None
             try:
@@ -123,23 +126,59 @@ class _Heat:
                 interrupted = True
                 break
             measured.append(stage)
-            if len(running) < len(candidates) or len(measured) == 1:
-                left -= plan.cost(leg, width)  # a second look at all is beside the others
+            legs.append(leg)
+            if not beside:
+                left -= plan.cost(leg, width)
             doubts |= above_unmasked(stage, running, self.goal)
             comparable = [candidate for candidate in running if candidate.name not in doubts]
             chances |= self._updated(chances, stage, running, comparable)
             following = None
             if comparable and not interrupted:
-                following = self._following(len(measured), stage, comparable, chances, leg, repeated, left)
+                following = self._following(
+                    len(measured),
+                    stage,
+                    comparable,
+                    chances,
+                    leg,
+                    repeated,
+                    left,
+                    all_in=may_look_again and not looked_again and len(comparable) == len(candidates),
+                )
             if following is None:
                 break
-            next_leg, names = following
+            next_leg, names, beside = following
+            looked_again = looked_again or beside
             out = tuple(candidate.name for candidate in running if candidate.name not in names)
             measured[-1] = replace(stage, stage=replace(stage.stage, out=out))
             running = [candidate for candidate in running if candidate.name in names]
             repeated = repeated + leg.repeats if (next_leg.rows, next_leg.folds) == (leg.rows, leg.folds) else 0
             leg = next_leg
-        return Course(measured=measured, chances=chances, doubts=doubts, interrupted=interrupted)
+        course = Course(measured=measured, chances=chances, doubts=doubts, interrupted=interrupted)
+        if interrupted or looked_again or not may_look_again:
+            return course
+        return self._put_in_order(course, candidates, running, legs)
+
+    def _put_in_order(
+        self, course: Course, candidates: list[Candidate], running: list[Candidate], legs: list[Leg]
+    ) -> Course:
+        """The same after a second look at those that were out first, beside the one ahead."""
+        first = next((place for place, stage in enumerate(course.measured) if stage.stage.out), None)
+        if first is None:
+            return course
+        last, out = course.measured[-1], course.measured[first].stage.out
+        ahead = max(running, key=lambda candidate: self.goal.better(last.mean(candidate.name), 0.0))
+        again = [candidate for candidate in candidates if candidate.name in out or candidate is ahead]
+        before = legs[first]
+        leg = self.schedule.for_order(len(again), self.width, self.tables.sample.rows, before=before)
+        if leg is None:
+            return course
+        parted = sum(other.repeats for other in legs[: first + 1] if (other.rows, other.folds) == (leg.rows, leg.folds))
+        known = course.measured[first] if parted else None
+        try:
+            stage, interrupted = self._stage(len(legs) + 1, again, leg, before=known, after=parted, for_order=True)
+        except KeyboardInterrupt:
+            return replace(course, interrupted=True)
+        return replace(course, order=stage, interrupted=interrupted)
 
     def _updated(
         self, chances: dict[str, float], stage: Measured, running: list[Candidate], comparable: list[Candidate]
@@ -166,24 +205,40 @@ class _Heat:
         leg: Leg,
         repeated: int,
         left: float,
-    ) -> tuple[Leg, set[str]] | None:
-        """The next stage and who is in it."""
+        *,
+        all_in: bool,
+    ) -> tuple[Leg, set[str], bool] | None:
+        """The next stage, who is in it, and whether it is the second look, whose cells are beside the others.
+
+        ``all_in`` says that nobody is out and that there was none yet.
+        """
         plan, width, table_rows = self.schedule, self.width, self.tables.sample.rows
         names = [candidate.name for candidate in running]
         if number == 1:
             # An order that is mostly noise is worth another look at all, before anybody is out.
             again = plan.second(len(running), width, table_rows, before=leg.rows, reliability=stage.reliability(names))
             if again is not None:
-                return again, set(names)
+                return again, set(names), True
         own = {name: chances[name] for name in names}
         in_doubt = likeliest(own, self.probability * sum(own.values()))
         if any(candidate.kind not in LOOKED_UP for candidate in running if candidate.name in in_doubt):
             plan = plan.sparing()
         following = plan.later(len(in_doubt), width, table_rows, before=leg, repeated=repeated + leg.repeats, left=left)
-        return None if following is None else (following, set(in_doubt[: following.candidates]))
+        if following is not None:
+            return following, set(in_doubt[: following.candidates]), False
+        # One is ahead of all at once: the second look tells the order of the others.
+        again = plan.for_order(len(running), width, table_rows, before=leg) if all_in else None
+        return None if again is None else (again, set(names), True)
 
     def _stage(
-        self, number: int, running: list[Candidate], leg: Leg, *, before: Measured | None, after: int
+        self,
+        number: int,
+        running: list[Candidate],
+        leg: Leg,
+        *,
+        before: Measured | None,
+        after: int,
+        for_order: bool = False,
     ) -> tuple[Measured, bool]:
         """Try the candidates on the rows of a leg, on top of what was measured ``before`` on the same rows."""
         rows, said = leg.rows, f"stage {number}: {leg.rows:,} rows, {len(running)} candidates"
@@ -230,6 +285,7 @@ class _Heat:
             repeats=after + leg.repeats,
             candidates=len(running),
             out=(),
+            for_order=for_order,
         )
         return Measured.of(stage, tested), interrupted
 
@@ -285,7 +341,7 @@ def _result(
         unmasked=unmasked_reached(last),
         guessing=last.mean("guessing"),
         ranking=placed(candidates, course, goal, probability=heat.probability),
-        stages=tuple(each.stage for each in course.measured),
+        stages=tuple(each.stage for each in course.stages),
         learners=tuple(heat.learners),
         label=sample.label,
         sample_rows=sample.rows,

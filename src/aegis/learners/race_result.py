@@ -33,12 +33,12 @@ class Raced:
     """One candidate after the race.
 
     ``performance`` is what models are expected to reach with as many rows as the last stage had; a candidate that was
-    out before is shifted by what the others gained since. ``stage`` is the last one that it was in, ``rows`` how many
-    rows that had. ``kept`` is the share of the gain over guessing that is left of the unmasked table's, from 0 to 1;
-    None where the unmasked table itself is no better than guessing by more than chance. ``loss_interval`` holds what is
-    lost against the unmasked table with 95 % probability, in the unit of the goal. ``no_loss_found`` says that it
-    reaches down to none and not up to a tenth of that table's gain over guessing. ``protocol`` says what it was tested
-    on, and ``doubt`` why it cannot be compared, where it cannot.
+    out before is shifted by what the others gained since. ``stage`` is the one after which it was out, or the last, and
+    ``rows`` how many rows its figures rest on. ``kept`` is the share of the gain over guessing that is left of the
+    unmasked table's, from 0 to 1; None where the unmasked table itself is no better than guessing by more than chance.
+    ``loss_interval`` holds what is lost against the unmasked table with 95 % probability, in the unit of the goal.
+    ``no_loss_found`` says that it reaches down to none and not up to a tenth of that table's gain over guessing.
+    ``protocol`` says what it was tested on, and ``doubt`` why it cannot be compared, where it cannot.
     """
 
     rank: int
@@ -80,7 +80,10 @@ class Raced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceStage:
-    """One stage: on so many rows, cut into so many parts, so many times; who came in and who was out after it."""
+    """One stage: on so many rows, cut into so many parts, so many times; who came in and who was out after it.
+
+    One that is ``for_order`` looks again at those that were out first, and decides nothing about the best.
+    """
 
     number: int
     rows: int
@@ -88,6 +91,7 @@ class RaceStage:
     repeats: int
     candidates: int
     out: tuple[str, ...]
+    for_order: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -97,6 +101,7 @@ class RaceStage:
             "repeats": self.repeats,
             "candidates": self.candidates,
             "out": list(self.out),
+            "for_order": self.for_order,
         }
 
 
@@ -196,6 +201,7 @@ class RaceResult:
                     RaceStage(
                         number=int(stage["stage"]),
                         out=tuple(stage["out"]),
+                        for_order=bool(stage.get("for_order", False)),  # earlier versions had none
                         **{name: int(stage[name]) for name in ("rows", "folds", "repeats", "candidates")},
                     )
                     for stage in content["stages"]

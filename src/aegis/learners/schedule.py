@@ -32,8 +32,9 @@ class Schedule:
     of the one before; when all rows are in they are parted anew, up to ``most_repeats`` times. Where what is left is
     too little for all, the likeliest to be best go on. Where less than ``reliable`` of what the first stage saw would
     be seen again, all candidates get more rows once, for ``second_cells`` beside the others. When a ``few`` are left,
-    there are ``last_cells`` more for them: one parting of all rows leaves chance enough to put the wrong one first. A
-    table of at most ``small_rows`` rows is split into more parts when all its rows are in, one of at most
+    there are ``last_cells`` more for them: one parting of all rows leaves chance enough to put the wrong one first.
+    Where nothing was spent on that second look, it is in the end one at those that were out first: their order rests on
+    few rows. A table of at most ``small_rows`` rows is split into more parts when all its rows are in, one of at most
     ``medium_rows`` when so few candidates are left that this can be paid: models then learn from three quarters of the
     rows instead of half, which is nearer to what the whole table gives. `for_labels_alike` is the plan for a goal that
     counts labels alike.
@@ -122,6 +123,19 @@ class Schedule:
         if wanted < self.growth * before:
             return None
         return Leg(rows=wanted, folds=2, repeats=1, candidates=candidates)
+
+    def for_order(self, candidates: int, width: float, rows: int, *, before: Leg) -> Leg | None:
+        """The second look at ``candidates`` whose order rests on the leg ``before``; None where it tells too little."""
+        if candidates < 3:
+            return None
+        if before.rows < rows:
+            wanted = min(int(self.second_cells / (candidates * width)), rows)
+            if wanted < self.growth * before.rows:
+                return None
+            return Leg(rows=wanted, folds=2, repeats=1, candidates=candidates)
+        repeats = int(self.second_cells / self._cost(candidates, width, rows, before.folds))
+        repeats = min(repeats, self.most_repeats - before.repeats)
+        return Leg(rows=rows, folds=before.folds, repeats=repeats, candidates=candidates) if repeats > 0 else None
 
     def allowance(self, candidates: int, width: float, rows: int) -> float:
         """What all stages may cost: where candidates are so many that the first is dear, twice what that costs."""

@@ -119,7 +119,7 @@ def _agreeing(reasons: tuple[str, ...], candidate: Raced, *, label_told: bool) -
 
 def _notes(counted: Ranking, raced: RaceResult) -> tuple[str, ...]:
     models = [LEARNERS_SAID.get(name, name) for name in raced.learners]
-    rows = raced.stages[-1].rows
+    rows = max(stage.rows for stage in raced.stages)
     notes = [
         f"goal {raced.goal}: {raced.goal_reason}",
         f"ranked by what {_listed(models)} reach on rows they were not trained on, up to {rows:,} of the "

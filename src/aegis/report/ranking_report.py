@@ -135,7 +135,7 @@ def ranking_text(ranking: Ranking) -> str:
 
 def _race_text(race: RaceFacts) -> str:
     models = ", ".join(LEARNERS_SAID.get(name, name) for name in race.learners)
-    first, last = race.stages[0], race.stages[-1]
+    first, last = race.stages[0], [stage for stage in race.stages if not stage.for_order][-1]
     rest = ""
     if last.rows > first.rows:
         rest = f", those that could still be the best on up to {last.rows:,}"
