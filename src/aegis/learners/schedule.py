@@ -33,7 +33,7 @@ class Schedule:
     too little for all, the likeliest to be best go on. Where less than ``reliable`` of what the first stage saw would
     be seen again, all candidates get more rows once, for ``second_cells`` beside the others. When a ``few`` are left,
     there are ``last_cells`` more for them: one parting of all rows leaves chance enough to put the wrong one first.
-    Where nothing was spent on that second look, it is in the end one at those that were out first: their order rests on
+    Where there was no such look, those that were out first get one in the end, for ``order_cells``: their order rests on
     few rows. A table of at most ``small_rows`` rows is split into more parts when all its rows are in, one of at most
     ``medium_rows`` when so few candidates are left that this can be paid: models then learn from three quarters of the
     rows instead of half, which is nearer to what the whole table gives. `for_labels_alike` is the plan for a goal that
@@ -45,6 +45,7 @@ class Schedule:
     second_cells: int = 6_500_000
     few: int = 8
     last_cells: int = 4_000_000
+    order_cells: int = 4_500_000
     least_rows: int = 700
     growth: float = 1.5
     small_rows: int = 3_000
@@ -69,6 +70,7 @@ class Schedule:
             cells=int(times * self.cells),
             second_cells=int(times * self.second_cells),
             last_cells=int(times * self.last_cells),
+            order_cells=int(times * self.order_cells),
         )
 
     def sparing(self) -> Schedule:
@@ -129,11 +131,11 @@ class Schedule:
         if candidates < 3:
             return None
         if before.rows < rows:
-            wanted = min(int(self.second_cells / (candidates * width)), rows)
+            wanted = min(int(self.order_cells / (candidates * width)), rows)
             if wanted < self.growth * before.rows:
                 return None
             return Leg(rows=wanted, folds=2, repeats=1, candidates=candidates)
-        repeats = int(self.second_cells / self._cost(candidates, width, rows, before.folds))
+        repeats = int(self.order_cells / self._cost(candidates, width, rows, before.folds))
         repeats = min(repeats, self.most_repeats - before.repeats)
         return Leg(rows=rows, folds=before.folds, repeats=repeats, candidates=candidates) if repeats > 0 else None
 

@@ -124,7 +124,10 @@ def test_those_that_cannot_be_best_are_out_early_and_stay_comparable() -> None:
     assert len(result.stages) > 1
     assert result.stages[1].rows > first.rows
     by_name = {candidate.name: candidate for candidate in result.ranking}
-    assert (by_name["blind"].stage, by_name["fine"].stage, by_name["finer"].stage) == (1, *2 * [result.stages[-2].number])
+    assert (by_name["blind"].stage, by_name["fine"].stage, by_name["finer"].stage) == (
+        1,
+        *2 * [result.stages[-2].number],
+    )
     assert result.stages[-1].for_order  # those that were out are looked at again, to put them in order
     assert not by_name["blind"].in_best_group
     assert {"fine", "finer"} <= {candidate.name for candidate in result.best_group}
