@@ -113,6 +113,7 @@ def _right_alike(chances: Floats, wanted: Target, seen: Target) -> Floats:
     counts = np.bincount(wanted.labels, minlength=wanted.classes)
     reached = np.bincount(wanted.labels, weights=right, minlength=wanted.classes) / np.maximum(counts, 1)
     weight = len(wanted) / (np.count_nonzero(counts) * np.maximum(counts, 1))
+    weight *= np.sqrt(counts / np.maximum(counts - 1, 1))  # what a label reaches was taken from the same rows
     return reached[counts > 0].mean() + (right - reached[wanted.labels]) * weight[wanted.labels]
 
 

@@ -33,8 +33,8 @@ class Schedule:
     too little for all, the likeliest to be best go on. Where less than ``reliable`` of what the first stage saw would
     be seen again, all candidates get more rows once, for ``second_cells`` beside the others. When a ``few`` are left,
     there are ``last_cells`` more for them: one parting of all rows leaves chance enough to put the wrong one first.
-    Where there was no such look, those that were out first get one in the end, for ``order_cells``: their order rests on
-    few rows. A table of at most ``small_rows`` rows is split into more parts when all its rows are in, one of at most
+    Where there was no such look, those that were out first get one in the end, for ``order_cells``: few rows put them
+    in order. A table of at most ``small_rows`` rows is split into more parts when all its rows are in, one of at most
     ``medium_rows`` when so few candidates are left that this can be paid: models then learn from three quarters of the
     rows instead of half, which is nearer to what the whole table gives. `for_labels_alike` is the plan for a goal that
     counts labels alike.
