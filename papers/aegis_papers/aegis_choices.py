@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.summary import Summary
@@ -24,7 +24,6 @@ from aegis_papers.aegis_training import Trained
 from aegis_papers.reproduction import Between
 from aegis_papers.setting import Setting
 
-Floats = NDArray[np.float64]
 LEVELS = {"+1D": "Aegis+1D", "-1D": "Aegis-1D"}
 ADVISOR = "our default"
 SEEDS = 5

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
+from aegis.arrays import Floats
 from aegis.counts.summary import IDENTITY, AttributeSummary
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -32,7 +32,6 @@ from aegis_papers.reproduction import (
 )
 from aegis_papers.setting import Setting
 
-Floats = NDArray[np.float64]
 WITH, WITHOUT, VALUES, RECORDS = "Aegis+1D", "Aegis−1D", "Sampling of values", "Sampling of records"
 POOLED, POOLED_MASKED = "pooled", "pooled, masked only"
 _PAPER = {WITH: Between(low=0.45, high=0.50), WITHOUT: Between(high=0.55), VALUES: Between(low=0.80, high=0.85)}

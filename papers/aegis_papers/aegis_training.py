@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Codes, Floats
 from aegis.errors import MissingExtraError
 from aegis.evaluation.coded_rows import CodedRows, RowMasker
 from aegis.evaluation.features import feature_matrix
@@ -25,8 +25,6 @@ from aegis.masking.configuration import Configuration
 from aegis_papers.aegis_data import MODELS, Table, split_plan
 from aegis_papers.setting import Setting
 
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Accuracy = Callable[[CodedRows, Codes, Codes, int], float]
 """What a model reaches on masked rows: trained on the first places, tested on the second, with a seed."""
 

@@ -11,9 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.components import Erasure
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from aegis.candidates.sanitizers.training import Trained
 
 FIRST = 0.005  # the paper's D0
-Floats = NDArray[np.float64]
 
 
 def gaussian_settings(*, epochs: int = 100) -> TrainingSettings:

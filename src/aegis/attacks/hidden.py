@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.attacks.candidates import Candidates, People
-from aegis.attacks.reading import Codes, Reading, is_deterministic
+from aegis.attacks.reading import Reading, is_deterministic
 from aegis.attacks.view import ReadColumn, View, part_of
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.data.domain import Domain, show
 from aegis.data.interval import Interval
 from aegis.data.kind import Kind
@@ -27,7 +28,6 @@ from aegis.masking.masks.suppress import STAR
 from aegis.masking.partition import Partition
 from aegis.masking.transition import Chain, transition
 
-Codes = NDArray[np.int64]
 Written = Sequence[str | None]
 
 _OR_MISSING = " or missing"

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.attacks.candidates import Candidates, People
-from aegis.attacks.reading import Codes
 from aegis.attacks.view import View, joined
 from aegis.data.schema import Roles
 from aegis.errors import DataError

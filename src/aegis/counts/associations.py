@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from aegis.arrays import Codes
 
 _MOST_VALUES = 64
 _FEWEST_ROWS = 50

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.summary import AttributeSummary, Summary
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition
@@ -26,8 +27,6 @@ from aegis.result import Result, plain
 
 _MOST_CELLS = 2_000
 """Beyond so many cells differences of published sums are not looked for: cells count as open."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

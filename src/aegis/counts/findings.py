@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.answer import ask
 from aegis.counts.associations import Association, FirstRows, associations
 from aegis.counts.person_column import agreeing_traits
@@ -47,7 +48,6 @@ _MONTHS = 12
 _MOSTLY = 0.97
 _BINS, _ROWS_A_BIN = 64, 16
 _SHAPE_BARS = 12
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

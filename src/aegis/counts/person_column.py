@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.role_words import NUMBERS, PEOPLE, PERSON_NAMES, names_role, words_of
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
@@ -17,8 +17,6 @@ _MOST_ROWS = 1000
 _PAIRS = 100
 """So many pairs of rows must share a value before they say something."""
 _AGREE, _BY_CHANCE, _TOLD = 0.99, 0.9, 0.95
-
-Codes = NDArray[np.int64]
 
 
 def several_rows_each(name: str, kind: Kind, *, distinct: int, present: int) -> float | None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import kendalltau, spearmanr
 
+from aegis.arrays import Floats
 from aegis.errors import MeasureError
 from aegis.result import called
 
-Floats = NDArray[np.float64]
 TOP = 5
 
 

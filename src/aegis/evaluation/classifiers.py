@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.errors import MeasureError, MissingExtraError
 from aegis.evaluation.model_table import ModelTable
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect
 from aegis.learners.target import Target
 
-Codes = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 

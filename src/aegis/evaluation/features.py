@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.data.domain import Domain
 from aegis.learners.numbers import as_numbers
 
-Codes = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 

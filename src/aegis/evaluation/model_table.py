@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.data.domain import Domain
-
-Codes = NDArray[np.int64]
 
 
 class Refit(Protocol):

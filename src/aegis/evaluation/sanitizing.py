@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import fit_linear
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
 from aegis.candidates.sanitizers.audited_column import Fitted
@@ -24,7 +25,6 @@ from aegis.candidates.sanitizers.together import audited_together
 from aegis.errors import GuaranteeError, SanitizerError
 
 Columns = Mapping[str, NDArray[Any]]
-Floats = NDArray[np.float64]
 
 SHARES = (0.1, 0.4, 0.8)
 """Distortions, as shares of what the authorised party has when nothing is released."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
 from aegis.errors import MeasureError
@@ -22,8 +22,6 @@ from aegis.measures.pair_ground import score_configurations
 from aegis.ranking.paper import PAPER_MEASURES
 from aegis.ranking.rank import rank
 from aegis.ranking.reference import Reference, Rounding
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from aegis.arrays import Codes
 from aegis.errors import MeasureError, MissingExtraError
 
-Codes = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
 

@@ -14,9 +14,10 @@ import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
+from aegis.arrays import Codes
 from aegis.attacks.candidates import People
 from aegis.attacks.hidden import starred_rows, with_hidden
-from aegis.attacks.reading import Codes, read_column
+from aegis.attacks.reading import read_column
 from aegis.attacks.scene import HeldRelease, Scene
 from aegis.attacks.view import ReadColumn, View
 from aegis.counts.answer import ask, encode, plain

@@ -7,8 +7,8 @@ from dataclasses import replace
 import ibis.expr.types as ir
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.counts.answer import ask, plain
-from aegis.counts.grouping import Codes
 from aegis.library.standing import Standing
 from aegis.releases.ledger import append, keep_key
 from aegis.releases.ledger_entry import Act, Leaving

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.class_table import ClassTable
-from aegis.counts.grouping import Codes, group_tuples
+from aegis.counts.grouping import group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset

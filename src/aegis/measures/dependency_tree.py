@@ -15,8 +15,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.measures.leave_one_out import PRIOR_RECORDS, leave_one_out_gain
-from aegis.measures.pair_ground import Floats, Key, PairGround, put_together
+from aegis.measures.pair_ground import Key, PairGround, put_together
 
 LARGEST = 5
 """Attributes in the largest tree."""

@@ -21,10 +21,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.summary import ConfigurationSummary
 from aegis.measures.leave_one_out import PRIOR_RECORDS, leave_one_out_gain
 from aegis.measures.measure import Counts, pair_measure
-from aegis.measures.pair_ground import RESAMPLES, Floats, PairGround
+from aegis.measures.pair_ground import RESAMPLES, PairGround
 
 RIDGE = 0.05
 _MOST_CELLS = 2**23

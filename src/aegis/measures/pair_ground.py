@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.joint import Counts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
@@ -22,7 +22,6 @@ from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
 from aegis.measures.measure import find_pair_measure
 
-Floats = NDArray[np.float64]
 Key = tuple[str, str | None]
 """A mask of an attribute and one of the label, by id."""
 

@@ -9,11 +9,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.measures.dependency_tree import label_weights, tree_accuracies
 from aegis.measures.label_probe import probe_with_errors
 from aegis.measures.leave_one_out import PRIOR_RECORDS, best_other
 from aegis.measures.measure import pair_measure
-from aegis.measures.pair_ground import RESAMPLES, Floats, Key, PairGround
+from aegis.measures.pair_ground import RESAMPLES, Key, PairGround
 
 PROBE_WEIGHT = 0.5
 _UNIT = "share of errors avoided, entropy told and variance explained"

@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.class_table import SUPPRESSED, ClassTable, suppressed_classes
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, summed
+from aegis.counts.grouping import Tuples, group_keys, group_tuples, summed
 from aegis.errors import LedgerError
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy, Suppressed

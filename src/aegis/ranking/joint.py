@@ -14,8 +14,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.class_table import ClassTable, suppressed_classes
-from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, overflows, row_keys, summed
+from aegis.counts.grouping import Tuples, group_keys, group_tuples, overflows, row_keys, summed
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
 from aegis.attacks.candidates import Candidates
 from aegis.attacks.hidden import starred_rows
-from aegis.attacks.reading import Codes, written_by
+from aegis.attacks.reading import written_by
 from aegis.attacks.scene import HeldRelease, Scene, exact_codes
 from aegis.attacks.view import part_of
 from aegis.counts.grouping import group_rows

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.nearest import nearest, past
 from aegis.candidates.clusters.units import (
     State,
@@ -25,6 +25,7 @@ from aegis.candidates.clusters.units import (
     remove,
     satisfies,
 )
+from aegis.compiled import NONE_YET, compiled
 
 NEAR_CLASSES = 14
 _REPAIRED_AT_ONCE = 64

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.units import (
     State,
@@ -24,6 +24,7 @@ from aegis.candidates.clusters.units import (
     remove,
     satisfies,
 )
+from aegis.compiled import NONE_YET, compiled
 
 CLASSES_TRIED = 0.1  # the share of tries that merge or split classes where their number is free
 LOWEST = 3  # a move touches two classes, so the lowest entropy among the others is one of the three lowest

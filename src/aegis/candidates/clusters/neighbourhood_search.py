@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.information_loss import embed
 from aegis.candidates.clusters.nearest import nearest
@@ -28,6 +28,7 @@ from aegis.candidates.clusters.units import (
     remove,
     satisfies,
 )
+from aegis.compiled import NONE_YET, compiled
 
 SWEEPS = 6
 TINY = 1e-9

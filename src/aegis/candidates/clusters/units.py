@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.information_loss import Scale, divisors
 from aegis.candidates.clusters.records import Records, Tuples
+from aegis.compiled import compiled
 
 
 class Units(NamedTuple):

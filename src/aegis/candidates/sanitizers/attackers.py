@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from aegis.arrays import Floats, Ints
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Guess = Callable[[Floats], Floats]
 Kind = Literal["number", "category"]
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.attackers import Kind, View
 from aegis.candidates.sanitizers.exposure import Exposure, from_errors
 from aegis.errors import SanitizerError, VerificationError
 
-Floats = NDArray[np.float64]
 Z_95 = 1.959964
 MINIMUM_ROWS = 300
 TREE_ROWS = 25_000  # beyond this the trees gain little and the audit slows down

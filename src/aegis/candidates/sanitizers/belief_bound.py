@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.cones import Cone
 from aegis.candidates.sanitizers.costs import LogCost, bayes
 from aegis.candidates.sanitizers.pricing import Prices
@@ -21,7 +22,6 @@ from aegis.candidates.sanitizers.pricing import Prices
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.capped_problem import CappedProblem
 
-Floats = NDArray[np.float64]
 _HALVED = 200_000  # simplices in all
 _AT_ONCE = 4_000
 _ENOUGH = 5e-4  # of the loss without a release: a bound that close ends the search

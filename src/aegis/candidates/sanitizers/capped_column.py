@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.audit import UNAIDED
 from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party
 from aegis.candidates.sanitizers.capped_problem import CappedProblem, released_loss
@@ -43,8 +44,6 @@ from aegis.candidates.sanitizers.symbol_column import SymbolColumn, drawn, group
 from aegis.candidates.sanitizers.symbol_tuning import TunedRelease, or_trained, tuned
 from aegis.errors import SanitizerError, VerificationError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 SymbolMechanism = CategoryMechanism | BinMechanism
 CONFIDENCE = 0.95
 _DOUBT = (1 - CONFIDENCE) / 2  # for the set of laws, and as much for the proved losses

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import coo_array, csr_array
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.cones import Cone
 from aegis.candidates.sanitizers.pricing import Prices
 from aegis.errors import NotConvergedError
 
-Floats = NDArray[np.float64]
 _TIGHT = 3e-4  # a tangent that lies closer than this share of the loss is close enough
 _KEPT = 40  # symbols that stay although the solution does not use them
 FORBIDDING = 1e3  # what a unit of distortion beyond the limit costs

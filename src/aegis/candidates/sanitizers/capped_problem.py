@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.costs import Cost, bayes
 from aegis.candidates.sanitizers.law import Law
 from aegis.errors import SanitizerError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

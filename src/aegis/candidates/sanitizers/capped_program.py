@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
 from aegis.candidates.sanitizers.capped_master import Master
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
@@ -28,7 +28,6 @@ from aegis.candidates.sanitizers.mixture_master import MixtureMaster
 from aegis.candidates.sanitizers.pricing import Prices, best_symbol, most_a_symbol_is_worth, symbol_values
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 _POOL = 600  # symbols that are tried without a program
 _ADDED = 6  # symbols a round
 _ROUNDS = 40

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.training_settings import CodedSample
 from aegis.errors import SanitizerError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

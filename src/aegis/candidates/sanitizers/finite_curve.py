@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
@@ -17,8 +18,6 @@ from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import SanitizerError
 from aegis.progress import Progress
-
-Floats = NDArray[np.float64]
 
 
 def finite_curve(

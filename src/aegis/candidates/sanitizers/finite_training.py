@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, linear_sum_assignment
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import MissingExtraError, SanitizerError
@@ -29,8 +29,6 @@ except ImportError:  # pragma: no cover - the suite runs with the extra
 
 from aegis.candidates.sanitizers.networks import optimizer_state, optimizer_step
 from aegis.candidates.sanitizers.symbol_training import train_symbols
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
@@ -33,7 +33,6 @@ from aegis.candidates.sanitizers.training_settings import TrainingSettings
 from aegis.errors import VerificationError
 from aegis.progress import Progress
 
-Floats = NDArray[np.float64]
 _FLAGS = 6
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.components import Component, Erasure, Noise
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, proposition_1
 from aegis.candidates.sanitizers.mixtures import Library
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from aegis.candidates.sanitizers.training import Trained
 
 
-Floats = NDArray[np.float64]
 Layers = Sequence[tuple[Floats, Floats]]
 _X_CELLS, _F_BINS, _SCORES, _NOISES = 640, 320, 81, 48
 _SPAN = 5.5  # standard deviations of X that the table covers

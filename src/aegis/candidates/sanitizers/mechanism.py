@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.encoding import refuse_missing
 from aegis.candidates.sanitizers.joint import Parts, Ranges
@@ -23,7 +24,6 @@ from aegis.candidates.sanitizers.learned import Learned
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 FORMAT = "aegis-sanitizer"
 VERSION = 3  # 1 knew no recipients, and its components might have no width at all; 2 knew one authorised group
 Array = np.ndarray[Any, Any]

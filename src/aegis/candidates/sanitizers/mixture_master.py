@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, linprog
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.capped_master import FORBIDDING, merged_channel
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.costs import Cost, bayes
 from aegis.candidates.sanitizers.pricing import Prices
 from aegis.errors import NotConvergedError
-
-Floats = NDArray[np.float64]
 
 
 class MixtureMaster:

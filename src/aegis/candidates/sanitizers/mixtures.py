@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.errors import NotConvergedError, SanitizerError
 
-Floats = NDArray[np.float64]
 Family = Literal["noise", "erasure", "modulo", "any"]
 
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.learned import apply_layers
 from aegis.candidates.sanitizers.training_settings import Optimizer
 from aegis.errors import MissingExtraError
@@ -27,7 +28,6 @@ except ImportError:  # pragma: no cover - the suite runs with the extra
 
 
 Parameters = Any
-Floats = NDArray[np.float64]
 
 
 def initial(key: Any, widths: Sequence[int]) -> Parameters:

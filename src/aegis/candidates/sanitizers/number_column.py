@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party
 from aegis.candidates.sanitizers.components import Erasure, Noise
@@ -28,7 +28,6 @@ from aegis.candidates.sanitizers.split import (
 )
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 Family = Literal["capped", "noise"]
 _SLACK = 0.02  # a measured share this far above that of noise breaks the cap
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.mechanism import NumberMechanism
@@ -24,7 +24,6 @@ from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Belief, certainty
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 FLOOR_SHARE = 0.02  # of a standard deviation: nothing on a table is narrower
 _TRIED_ROWS, _TRIED_VALUES = 1_000, 500
 _FLAGS = 6  # a release always has so many flags, so that network attackers compile once

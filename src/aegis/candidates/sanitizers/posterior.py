@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.attackers import View, bits
 from aegis.candidates.sanitizers.caps import CERTAIN
 from aegis.candidates.sanitizers.joint import split_tuples
@@ -24,8 +24,6 @@ from aegis.candidates.sanitizers.learned import apply_layers
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, Mechanism, ranges_in
 from aegis.candidates.sanitizers.mixtures import Released
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Layers = Sequence[tuple[Floats, Floats]]
 EPSILON_SHARES = (0.02, 0.1, 0.3)  # half-widths of windows, in standard deviations of the column
 MOST_VALUES = 20_000  # of a column; beyond, every so many of them stand for all

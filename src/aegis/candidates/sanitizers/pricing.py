@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.cones import Cone
 from aegis.candidates.sanitizers.costs import MatrixCost, bayes
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.capped_problem import CappedProblem
 
-Floats = NDArray[np.float64]
 _TURNS = 8  # of a search for a symbol under losses that are no matrix
 _MOST_CHOICES = 900  # binary variables that a bound is sought with
 

@@ -16,13 +16,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.law import Law
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

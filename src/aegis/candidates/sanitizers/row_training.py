@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.checkpoint import Checkpoint
 from aegis.candidates.sanitizers.cones import Cone
 from aegis.errors import MissingExtraError, SanitizerError
@@ -31,9 +32,6 @@ except ImportError:  # pragma: no cover - the suite runs with the extra
     raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
 
 from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

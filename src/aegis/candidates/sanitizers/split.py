@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import Z_95, AuditReport, Evidence, audit
@@ -31,7 +32,6 @@ from aegis.errors import VerificationError
 from aegis.plural import count
 from aegis.progress import Progress
 
-Floats = NDArray[np.float64]
 CERTAIN_CAP = 0.01  # records whose value is determined, beyond those that side information alone determines
 VALUE_CAP = 0.05  # the same among the records of any one category
 MEASURED_ROWS = 4_000

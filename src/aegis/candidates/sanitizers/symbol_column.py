@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.audited_column import Reconstruction
 from aegis.candidates.sanitizers.costs import Cost
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, draw_symbols
 from aegis.candidates.sanitizers.posterior import Belief
 from aegis.candidates.sanitizers.split import Split
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 SymbolMechanism = CategoryMechanism | BinMechanism
 _FLAGS = 6
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.training_settings import CodedSample, SymbolSettings, Watch
 from aegis.errors import MissingExtraError, SanitizerError
 from aegis.progress import Progress
@@ -28,7 +28,6 @@ except ImportError:  # pragma: no cover - the suite runs with the extra
 
 from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
 
-Floats = NDArray[np.float64]
 _EPOCHS_A_CALL = 20  # Python has the word between calls: progress, interruption, early stopping
 
 

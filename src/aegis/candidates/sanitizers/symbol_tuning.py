@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.audited_column import Reconstruction
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.capped_program import CappedOptimum, how_far, nearest_distortions, solve_or_none
@@ -25,7 +25,6 @@ from aegis.candidates.sanitizers.symbol_column import (
 from aegis.candidates.sanitizers.trained_release import best_trained
 from aegis.errors import SanitizerError, VerificationError
 
-Floats = NDArray[np.float64]
 _AIMS = 7  # tries to spend a distortion
 
 

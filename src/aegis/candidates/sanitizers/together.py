@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.attackers import available as available_attackers
 from aegis.candidates.sanitizers.audit import PartyAudit
@@ -44,7 +45,6 @@ from aegis.candidates.sanitizers.symbol_column import symbol_matrix
 from aegis.errors import SanitizerError, VerificationError
 from aegis.progress import Progress
 
-Floats = NDArray[np.float64]
 _WRITTEN_ROWS = 4_000  # of what was written, on which posteriors are computed; equal values are looked for in all
 _FLAGS = 6
 

@@ -15,15 +15,14 @@ were seen on the way are mixed at the end, where losses are exact.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.capped_master import Master
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.capped_program import CappedOptimum, by_belief, limits_of, met, optimum_of
 from aegis.candidates.sanitizers.cones import Cone, cone_of
 from aegis.candidates.sanitizers.mixture_master import MixtureMaster
 
-Floats = NDArray[np.float64]
 _STEPS = 24
 _TOGETHER = 3  # trials whose symbols are put together
 _REFINED = 60  # values up to which the probabilities are solved for

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.checkpoint import Checkpoint, run_name
 from aegis.candidates.sanitizers.starts import Start, starts_for
 from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings, Watch
@@ -30,8 +30,6 @@ except ImportError:  # pragma: no cover - the suite runs with the extra
     raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
 
 from aegis.candidates.sanitizers.training_run import Run, initial_state, run_epoch
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

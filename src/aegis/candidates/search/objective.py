@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.search.information import Ints, Logarithms, informations
+from aegis.arrays import Ints
+from aegis.candidates.search.information import Logarithms, informations
 from aegis.measures.information import mutual_information
 from aegis.measures.measure import AttributeMeasure, find_attribute_measure
 

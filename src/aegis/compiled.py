@@ -1,16 +1,13 @@
-"""The arrays this room works on, and the one place that knows numba."""
+"""Loops that no array operation can express, compiled by numba and kept on disk for the next process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeVar, cast
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., object])
 
 NONE_YET = cast(int, np.int64(-1))
