@@ -34,13 +34,13 @@ from aegis.learners.candidate import Candidate, MaskTables
 from aegis.learners.features import Split
 from aegis.learners.race import race
 from aegis.learners.schedule import parts
-from aegis.library.candidate_kinds import Made, Workshop, make_candidates
+from aegis.library.advising.candidate_kinds import Made, Workshop, make_candidates
+from aegis.library.advising.counting import count
+from aegis.library.advising.finished_tables import JudgedTable, judged_tables
+from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.clinic import write_clinic
-from aegis.library.counting import count
-from aegis.library.finished_tables import JudgedTable, judged_tables
-from aegis.library.judging import judged
-from aegis.library.proposals import generated
-from aegis.library.racing import masked_candidate, sample_of
+from aegis.library.tables.judging import judged
+from aegis.library.tables.proposals import generated
 from aegis.privacy.policy import Policy
 
 Fits = np.ndarray[Any, np.dtype[np.float64]]

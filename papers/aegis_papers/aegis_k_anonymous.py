@@ -12,7 +12,7 @@ from aegis.arrays import Codes
 from aegis.candidates.search.search import search
 from aegis.data.schema import Roles
 from aegis.evaluation.coded_rows import CodedRows
-from aegis.library.judging import classes_of
+from aegis.library.tables.judging import classes_of
 from aegis.masking.configuration import Configuration
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy

@@ -16,9 +16,9 @@ from aegis.errors import OptionError
 from aegis.learners.candidate import Part
 from aegis.learners.sample import Sample
 from aegis.library.advise import advise
-from aegis.library.candidate_kinds import CANDIDATES, Kind, Workshop, make_candidates
-from aegis.library.counting import count
-from aegis.library.racing import sample_of
+from aegis.library.advising.candidate_kinds import CANDIDATES, Kind, Workshop, make_candidates
+from aegis.library.advising.counting import count
+from aegis.library.advising.racing import sample_of
 from aegis.privacy.policy import Policy
 
 MADE = [name for name, kind in CANDIDATES.items() if kind.make is not None]

@@ -19,7 +19,7 @@ from aegis.errors import PolicyNotSatisfiedError
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.finishing import Finishing, release_finished, why_not_finished
 from aegis.library.guided.web_session import Session
-from aegis.library.judging import read_policy
+from aegis.library.tables.judging import read_policy
 
 Aegis = Callable[..., Any]
 

@@ -26,15 +26,15 @@ from aegis.data.engine import open_dataset
 from aegis.data.output import check_apart, check_free, draft_of
 from aegis.data.schema import Role
 from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
-from aegis.library.derivation import note_made_of
-from aegis.library.filling import FilledColumn, filled_table
-from aegis.library.judging import read_policy, why_not
-from aegis.library.ledger_place import not_judged_with
-from aegis.library.opening import open_table
-from aegis.library.recode import recoded, write_recoded
-from aegis.library.records import read_records
-from aegis.library.unlisted import hidden_warning, looks_identifying
-from aegis.library.written import measure_written, open_written
+from aegis.library.ledgers.derivation import note_made_of
+from aegis.library.ledgers.ledger_place import not_judged_with
+from aegis.library.releasing.recode import recoded, write_recoded
+from aegis.library.tables.filling import FilledColumn, filled_table
+from aegis.library.tables.judging import read_policy, why_not
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.records import read_records
+from aegis.library.tables.unlisted import hidden_warning, looks_identifying
+from aegis.library.tables.written import measure_written, open_written
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
 from aegis.privacy.policy import Policy

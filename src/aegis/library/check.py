@@ -12,13 +12,14 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import with_person
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles, Schema
-from aegis.library.derivation import known_as_made, made_elsewhere
-from aegis.library.identifying_masks import check_identifying
-from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
-from aegis.library.masked_data import masked_data, roles_with
-from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, one_configuration
-from aegis.library.row_by_row import released_files
+from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
+from aegis.library.ledgers.row_by_row import released_files
+from aegis.library.tables.identifying_masks import check_identifying
+from aegis.library.tables.judging import classes_of, read_policy, refuse_sanitized, why_not
+from aegis.library.tables.masked_data import masked_data, roles_with
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies, one_configuration
+from aegis.library.tables.unlisted import unlisted
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation
 from aegis.privacy.judgement import FailingClasses, Judgement, judge_all
@@ -179,8 +180,3 @@ def _checked(judgement: Judgement, classes: ClassTable, policy: Policy, roles: R
         unlisted_are_insensitive=unlisted(schema, roles),
         unit=policy.unit,
     )
-
-
-def unlisted(schema: Schema, roles: Roles) -> tuple[str, ...]:
-    """The columns that nobody gave a role."""
-    return tuple(name for name in schema.names if roles.get(name) is None)

@@ -28,10 +28,10 @@ from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
 from aegis.evaluation.parallel import available_cores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
+from aegis.evaluation.tables_for_models import label_codes, model_table, split_recoding, with_published
 from aegis.learners.learner import LEARNERS
 from aegis.library.anonymize import anonymize
-from aegis.library.model_tables import label_codes, model_table, split_recoding, with_published
-from aegis.library.opening import open_table
+from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page

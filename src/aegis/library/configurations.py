@@ -9,9 +9,9 @@ from typing import Any, ClassVar, overload
 
 from aegis.commands.configurations import Diff, Generate
 from aegis.data.output import check_apart, check_free
-from aegis.library.counting import count
-from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, generated, one_configuration, to_be_masked
+from aegis.library.advising.counting import count
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies, generated, one_configuration, to_be_masked
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import (
     check_ending,

@@ -30,11 +30,11 @@ from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import race
 from aegis.learners.sample import Sample
-from aegis.library.counting import count
-from aegis.library.families import GIVEN, Family, FamilySource
-from aegis.library.opening import open_table
-from aegis.library.proposals import checked, find_hierarchies, gather, label_of
-from aegis.library.racing import sample_of
+from aegis.library.advising.counting import count
+from aegis.library.advising.racing import sample_of
+from aegis.library.evaluate_families import GIVEN, Family, FamilySource
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import checked, find_hierarchies, gather, label_of
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import PairMeasure, measures_of
 from aegis.operation import operation

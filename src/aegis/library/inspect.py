@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aegis.commands.inspect import Inspect
 from aegis.counts.profile import Profile, profile
-from aegis.library.opening import open_table
+from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 
 

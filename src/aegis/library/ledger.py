@@ -10,10 +10,10 @@ from typing import Any
 from aegis.commands.ledger import LedgerAdd, LedgerForget, LedgerLimit, LedgerShow
 from aegis.commands.release import Release
 from aegis.errors import DataError, LedgerError, OptionError
-from aegis.library.ledger_place import path_of
-from aegis.library.opening import open_table
-from aegis.library.recognition import recognise
-from aegis.library.release_record import record_release
+from aegis.library.ledgers.ledger_place import path_of
+from aegis.library.ledgers.recognition import recognise
+from aegis.library.releasing.release_record import record_release
+from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 from aegis.releases.budget import Budget, Total
 from aegis.releases.ledger import ENDING, Ledger, Opening, append, keep_key, key_of, ledger_path, read_ledger

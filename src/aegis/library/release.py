@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from aegis.commands.release import Release
 from aegis.data.engine import read_frame
-from aegis.library.attack_release import attack_draft, attacks_wanted
-from aegis.library.listed_values import listed_values
-from aegis.library.release_certificate import certificate_of, utility_kept
-from aegis.library.release_draft import draft_of, measure_draft, output_paths
-from aegis.library.release_judgement import judge_release, treated
-from aegis.library.release_record import remember_release
-from aegis.library.release_source import count_published, fitted_configuration, open_source
-from aegis.library.row_by_row import SameRows
-from aegis.library.unlisted import named_warning
+from aegis.library.ledgers.row_by_row import SameRows
+from aegis.library.releasing.listed_values import listed_values
+from aegis.library.releasing.release_attacks import attack_draft, attacks_wanted
+from aegis.library.releasing.release_certificate import certificate_of, utility_kept
+from aegis.library.releasing.release_draft import draft_of, measure_draft, output_paths
+from aegis.library.releasing.release_judgement import judge_release, treated
+from aegis.library.releasing.release_record import remember_release
+from aegis.library.releasing.release_source import count_published, fitted_configuration, open_source
+from aegis.library.tables.unlisted import named_warning
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
@@ -35,14 +34,13 @@ from aegis.commands.sanitize import Sanitize, group_names
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.kind import Kind
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
-from aegis.library.filling import FilledColumn, filled_columns
-from aegis.library.judging import classes_of, read_policy, why_not
-from aegis.library.opening import open_table, reading
-from aegis.library.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
-from aegis.library.sanitized_record import OnRecord, open_record
+from aegis.library.releasing.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
+from aegis.library.releasing.sanitized_record import OnRecord, open_record
+from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
+from aegis.library.tables.judging import classes_of, read_policy, why_not
+from aegis.library.tables.opening import open_table, reading
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
@@ -398,18 +396,6 @@ def _distortions(options: Sanitize, allowed: Sequence[float]) -> dict[str, float
 def _noise(seed: int | None) -> np.random.Generator:
     # a stream of its own: the fit's draws are not those of the table
     return np.random.default_rng() if seed is None else np.random.default_rng([seed, 1])
-
-
-def column_values(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
-    """Numbers as numbers, days and times as numbers of days, everything else as text; missing stays missing."""
-    if kind.is_number:
-        return np.asarray(column.cast(pa.float64()).to_numpy() if column.null_count else column.to_numpy())
-    if kind in (Kind.DATE, Kind.TIMESTAMP):
-        days = column.to_numpy().astype("datetime64[us]")
-        return np.where(np.isnat(days), math.nan, days.astype(np.int64) / 86_400e6)
-    values = np.empty(len(column), dtype=object)
-    values[:] = column.cast(pa.string()).to_pylist()
-    return values
 
 
 def _carrier(options: Sanitize, dataset: Dataset) -> pa.Table:

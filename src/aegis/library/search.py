@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.candidates.search.board import Progress as Standing
+from aegis.candidates.search.board import reporting
 from aegis.candidates.search.gate import Out
 from aegis.candidates.search.result import Candidate
 from aegis.candidates.search.search import automatic_hierarchies
@@ -25,23 +25,22 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
-from aegis.library.counting import count
-from aegis.library.judging import classes_of, read_policy
-from aegis.library.ledger_opening import constraint_on
-from aegis.library.masked_data import masked_data
-from aegis.library.opening import open_table
-from aegis.library.orders import check_quasi_identifying, declared_orders, with_orders
-from aegis.library.proposals import find_hierarchies
-from aegis.library.racing import masked_candidate, sample_of
+from aegis.library.advising.counting import count
+from aegis.library.advising.racing import masked_candidate, sample_of
+from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.ledgers.sensitive_masks import masks_to_repeat
 from aegis.library.search_boxes import FoundBoxes, search_boxes
-from aegis.library.sensitive_masks import masks_to_repeat
+from aegis.library.tables.judging import classes_of, read_policy
+from aegis.library.tables.masked_data import masked_data
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.orders import check_quasi_identifying, declared_orders, with_orders
+from aegis.library.tables.proposals import find_hierarchies
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
 from aegis.masking.mask import Mask
 from aegis.operation import operation
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.together import without_known
-from aegis.progress import Progress
 from aegis.ranking.verdicts import verdicts_on
 from aegis.result import Result, plain
 
@@ -221,7 +220,7 @@ def search(options: Search) -> Found | FoundBoxes:
         space=options.space,
         shortlist=max(10, options.train),
         seconds=options.seconds,
-        progress=None if options.progress is None else search_progress(options.progress),
+        progress=reporting(options.progress),
         out=out,
         **measure,
     )
@@ -292,17 +291,6 @@ def _described(candidate: Candidate) -> FoundCandidate:
         levels=dict(candidate.levels),
         masks=_in_words(candidate.masks),
     )
-
-
-def search_progress(progress: Progress) -> Callable[[Standing], None]:
-    """Where the search stands, as progress; nobody knows how many configurations are still to come."""
-
-    def report(standing: Standing) -> None:
-        best = "none yet" if standing.best is None else f"{standing.best:.5f}"
-        bound = f", bound {standing.bound:.5f}" if math.isfinite(standing.bound) else ""
-        progress(standing.nodes, None, f"configurations, best {best}{bound}")
-
-    return report
 
 
 def _raced(

@@ -24,13 +24,12 @@ from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
-from aegis.library.boxes_together import BoxesUnderLedger
-from aegis.library.counting import count as count_joints
-from aegis.library.judging import classes_of
-from aegis.library.ledger_opening import constraint_on
-from aegis.library.ledger_refusal import breaks_with, refusal
-from aegis.library.proposals import find_hierarchies
-from aegis.library.racing import sample_of
+from aegis.library.advising.boxes_together import BoxesUnderLedger
+from aegis.library.advising.counting import count as count_joints
+from aegis.library.advising.racing import sample_of
+from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.tables.judging import classes_of
+from aegis.library.tables.proposals import find_hierarchies
 from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import without_known
@@ -185,11 +184,9 @@ def _check_together(boxes: Boxes, seen: ClassTable, under: BoxesUnderLedger) -> 
     together = under.judge(boxes, seen)
     if together.satisfied:
         return
-    standing = under.standing
-    numbers = breaks_with(standing, lambda fewer: under.judged_with(boxes, fewer))
+    refusal = under.standing.refusal(together, lambda fewer: under.judged_with(boxes, fewer))
     raise PolicyNotSatisfiedError(
-        f"the best boxes may not leave: {refusal(standing, together.broken, numbers, together.reason)} "
-        "(--space both looks for masks that hold together with it)"
+        f"the best boxes may not leave: {refusal} (--space both looks for masks that hold together with it)"
     )
 
 

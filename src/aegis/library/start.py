@@ -15,7 +15,7 @@ from aegis.data.project import PROJECT_FILE, Project, read_project
 from aegis.data.schema import Roles
 from aegis.errors import InputError, OptionError, PolicyNotSatisfiedError, ProjectError
 from aegis.learners.sample import LEAST_ROWS
-from aegis.library.candidate_kinds import CANDIDATES
+from aegis.library.advising.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Leaving, Settings, compare, something_left
 from aegis.library.guided.comparison import (
@@ -46,10 +46,10 @@ from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.guided.started import Started, outcome, report_path
 from aegis.library.guided.terminal_guide import TerminalGuide
-from aegis.library.judging import read_policy
-from aegis.library.ledger_place import path_of
-from aegis.library.opening import open_table
-from aegis.library.recognition import refuse_rows_of_others
+from aegis.library.ledgers.ledger_place import path_of
+from aegis.library.ledgers.recognition import refuse_rows_of_others
+from aegis.library.tables.judging import read_policy
+from aegis.library.tables.opening import open_table
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.operation import operation

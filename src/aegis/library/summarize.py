@@ -15,14 +15,14 @@ from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, reduced
 from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError
-from aegis.library.budgets import SharedBudget, shared_budget
-from aegis.library.counting import count, masked
-from aegis.library.judging import judged, read_policy
-from aegis.library.opening import open_table
-from aegis.library.parts import append_part
-from aegis.library.proposals import find_hierarchies, gather, label_of, propose
-from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_of
-from aegis.library.scoring import pair_scores
+from aegis.library.advising.counting import count, masked
+from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_of
+from aegis.library.advising.scoring import pair_scores
+from aegis.library.ledgers.budgets import SharedBudget, shared_budget
+from aegis.library.merge import append_part
+from aegis.library.tables.judging import judged, read_policy
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies, gather, label_of, propose
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts

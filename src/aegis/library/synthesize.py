@@ -25,9 +25,9 @@ from aegis.data.kind import Kind
 from aegis.data.output import check_apart, check_free, drafts_of
 from aegis.data.schema import Column, Role
 from aegis.errors import DataError, RoleError
-from aegis.library.budgets import SharedBudget, shared_budget
-from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies
+from aegis.library.ledgers.budgets import SharedBudget, shared_budget
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.budget import Budget

@@ -12,8 +12,8 @@ from aegis.commands.tune import Tune
 from aegis.data.output import check_free
 from aegis.evaluation.grid_tuning import GridTuning, tune_records
 from aegis.evaluation.parallel import available_cores
-from aegis.library.opening import open_table
-from aegis.library.records import read_records
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.records import read_records
 from aegis.operation import operation
 from aegis.report.page import write_page
 from aegis.report.tuning_report import render_tuning

@@ -14,7 +14,7 @@ from aegis.attacks.hidden import starred_rows, with_hidden
 from aegis.attacks.scene import Scene
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
-from aegis.library.attack_scene import held_release, people_of
+from aegis.library.releasing.attack_scene import held_release, people_of
 from aegis.masking.specification import build_mask
 from aegis.privacy.policy import Policy
 

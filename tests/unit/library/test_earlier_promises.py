@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aegis.errors import LedgerError
-from aegis.library.earlier_promises import check_promises
+from aegis.library.ledgers.earlier_promises import check_promises
 from aegis.privacy.policy import Policy, Recipients
 from aegis.releases.ledger_entry import Leaving
 

@@ -16,9 +16,9 @@ import aegis as library
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError
-from aegis.library.candidate_kinds import Workshop, make_candidates
-from aegis.library.counting import count
-from aegis.library.racing import sample_of
+from aegis.library.advising.candidate_kinds import Workshop, make_candidates
+from aegis.library.advising.counting import count
+from aegis.library.advising.racing import sample_of
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
 from aegis.ranking.ranking import Ranking

@@ -12,7 +12,7 @@ import pytest
 
 import aegis
 from aegis.errors import DataError, LedgerError, OptionError, PolicyNotSatisfiedError, VerificationError
-from aegis.library.row_by_row import check_same_rows
+from aegis.library.ledgers.row_by_row import check_same_rows
 from aegis.releases.ledger import ledger_path
 
 POLICY = {"quasi_identifying": ["age", "zip"], "identifying": ["person"], "insensitive": ["ward", "label"], "k": 5}

@@ -14,12 +14,12 @@ from aegis.data.engine import open_dataset
 from aegis.errors import VerificationError
 from aegis.evaluation.sanitizing import Sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
-from aegis.library import sanitized_kind
-from aegis.library.candidate_kinds import Made, Workshop
+from aegis.library.advising import sanitized_kind
+from aegis.library.advising.candidate_kinds import Made, Workshop
+from aegis.library.advising.counting import count
+from aegis.library.advising.racing import sample_of
 from aegis.library.clinic import POLICY, columns
-from aegis.library.counting import count
-from aegis.library.judging import classes_of
-from aegis.library.racing import sample_of
+from aegis.library.tables.judging import classes_of
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
 from aegis.ranking.verdicts import verdicts_on

@@ -15,7 +15,7 @@ import pytest
 
 import aegis
 from aegis.errors import LedgerError, OtherLedgerError, PolicyNotSatisfiedError
-from aegis.library.recognition import forget_rows
+from aegis.library.ledgers.recognition import forget_rows
 from aegis.releases.ledger import ledger_path, private_folder
 from aegis.releases.table_register import registered_tables, state_folder
 

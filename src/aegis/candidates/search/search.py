@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from aegis.candidates.search.automatic import automatic_chain
-from aegis.candidates.search.board import Board, K, Progress, SearchEnd
+from aegis.candidates.search.board import Board, K, SearchEnd, SearchState
 from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.classes import label_counts
 from aegis.candidates.search.cuts import CutSearch
@@ -28,7 +28,7 @@ from aegis.privacy.policy import Policy
 
 SPACES = ("levels", "cuts", "both")
 
-Report = Callable[[Progress], None]
+Report = Callable[[SearchState], None]
 
 
 def search(

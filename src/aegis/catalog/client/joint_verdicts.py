@@ -10,7 +10,7 @@ from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import ConfigurationError
-from aegis.library.judging import classes_of
+from aegis.library.tables.judging import classes_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.suppress import Suppress
 from aegis.privacy.judgement import judge_all

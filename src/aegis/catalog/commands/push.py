@@ -215,8 +215,8 @@ class PushedRelease(Result):
 @operation(PushProduct)
 def push_product(options: PushProduct) -> RegisteredProduct:
     """Register the columns, kinds and roles of a table with a policy."""
-    from aegis.library.judging import read_policy
-    from aegis.library.opening import open_table
+    from aegis.library.tables.judging import read_policy
+    from aegis.library.tables.opening import open_table
 
     policy = read_policy(options.policy)
     dataset = open_table(options.data, options)
@@ -246,7 +246,7 @@ def push_product(options: PushProduct) -> RegisteredProduct:
 @operation(PushConfigurations)
 def push_configurations(options: PushConfigurations) -> ProposedConfigurations:
     """Propose the configurations of a file or folder; they travel with their hierarchies."""
-    from aegis.library.proposals import find_hierarchies
+    from aegis.library.tables.proposals import find_hierarchies
     from aegis.masking.configuration_file import load_configurations, many_to_mapping
 
     # The catalog has no folder to look hierarchies up in.
@@ -285,8 +285,8 @@ def push_summary(options: PushSummary) -> PushedSummary:
 def push_together(options: PushTogether) -> PushedTogether:
     """Judge every masking of a product with what is out, and every two of them, on the rows; push the verdicts."""
     from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
-    from aegis.library.opening import open_table
-    from aegis.library.proposals import find_hierarchies
+    from aegis.library.tables.opening import open_table
+    from aegis.library.tables.proposals import find_hierarchies
     from aegis.masking.configuration_file import configurations_from_mapping
     from aegis.privacy.policy import Policy
 
@@ -342,8 +342,8 @@ def push_release(options: PushRelease) -> PushedRelease:
 def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
     """Raise for a table that was made of another one's rows and certified alone: nobody judged it with what is out."""
     from aegis.data.schema import Roles
-    from aegis.library.derivation import known_as_made, made_elsewhere
-    from aegis.library.written import open_written
+    from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
+    from aegis.library.tables.written import open_written
 
     if "ledger" in content:
         return  # aegis release judged it, or somebody decided that it is judged alone

@@ -20,8 +20,8 @@ from aegis.data.schema import Roles
 from aegis.errors import DataError, GuaranteeError, InputError, PolicyNotSatisfiedError, ProjectError
 from aegis.library.anonymize import anonymize
 from aegis.library.apply import apply
-from aegis.library.judging import read_policy
 from aegis.library.release import Released, release
+from aegis.library.tables.judging import read_policy
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy, Suppressed
 

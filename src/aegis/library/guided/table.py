@@ -25,7 +25,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
-from aegis.library.candidate_kinds import CANDIDATES
+from aegis.library.advising.candidate_kinds import CANDIDATES
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Settings, compare
 from aegis.library.guided.comparison import Comparison
@@ -45,7 +45,7 @@ from aegis.library.guided.looking import (
     values_to_tell_apart,
 )
 from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
-from aegis.library.judging import read_policy
+from aegis.library.tables.judging import read_policy
 from aegis.masking.configuration import Configuration
 from aegis.progress import Progress
 from aegis.result import as_html, plain

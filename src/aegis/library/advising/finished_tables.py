@@ -1,0 +1,135 @@
+"""Tables that were anonymized elsewhere, as candidates beside masks: read, judged by the policy, and raced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import ibis
+
+from aegis.counts.answer import ask, count_rows
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
+from aegis.data.dataset import Dataset
+from aegis.data.engine import as_dataset, open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.schema import Roles
+from aegis.errors import DataError, LabelError
+from aegis.learners.finished import FinishedTable, GeneralisedTable, finished_table
+from aegis.learners.sample import Sample, draw_sample
+from aegis.library.ledgers.row_by_row import check_same_rows
+from aegis.library.ledgers.standing import Standing
+from aegis.library.tables.judging import classes_of, refuse_sanitized
+from aegis.plural import count
+from aegis.privacy.judgement import judge_all
+from aegis.privacy.policy import Policy
+from aegis.privacy.together import KNOWN_CLASS, judge_together
+from aegis.ranking.verdicts import CandidateVerdict
+from aegis.releases.row_digest import POSITION
+from aegis.releases.write import look_into
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTable:
+    """A finished table with what the policy says of it; ``doubt`` says why models cannot compare it, if they cannot."""
+
+    name: str
+    id: str
+    candidate: FinishedTable | GeneralisedTable
+    verdict: CandidateVerdict | None
+    reason: str
+
+    @property
+    def doubt(self) -> str | None:
+        return self.candidate.doubt
+
+
+def judged_tables(
+    paths: Sequence[str | Path],
+    dataset: Dataset,
+    sample: Sample,
+    *,
+    policy: Policy | None,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    out: Standing | None = None,
+) -> list[JudgedTable]:
+    """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are.
+
+    ``out`` is what left of the table before: then they must be in its order, and are judged together with that.
+    """
+    rows = count_rows(dataset.table)
+    return [
+        _judged(Path(path), rows, sample, policy=policy, roles=roles, hierarchies=hierarchies, dataset=dataset, out=out)
+        for path in paths
+    ]
+
+
+def _judged(
+    path: Path,
+    rows: int,
+    sample: Sample,
+    *,
+    policy: Policy | None,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    dataset: Dataset,
+    out: Standing | None,
+) -> JudgedTable:
+    if policy is not None:
+        refuse_sanitized(path, policy)
+    written = open_dataset(path, as_text=True, roles=Roles())  # judged as it is written: 1 and 1.0 are two values
+    if sample.label not in written.schema:
+        raise LabelError(f"{path.name} has no column {sample.label!r}; give a table that holds the label")
+    strange = [name for name in written.schema.names if name != sample.label and name not in sample.codes]
+    if all(name in strange for name in written.schema.names if name != sample.label):
+        raise DataError(f"{path.name} shares no column with the table beside the label; give the same table, masked")
+    quasi = roles.quasi_identifying
+    classes: ClassTable | None = None
+    if policy is not None:
+        classes = classes_of(written, policy, roles, released=True, hierarchies=hierarchies)
+    elif quasi:
+        classes = count_classes(written, quasi, released=True)
+    if classes is not None and classes.records > rows:
+        raise DataError(
+            f"{path.name} has {classes.records:,} rows and the data {rows:,}: they are not the same records"
+        )
+    typed = open_dataset(path, roles=Roles(identifying=tuple(strange)))
+    own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
+    verdict = None
+    if classes is not None and policy is None:
+        verdict = CandidateVerdict.without_policy(classes)
+    elif classes is not None and policy is not None:
+        verdict = CandidateVerdict.of(judge_all(classes, policy, suppress=False))
+    if verdict is not None and verdict.satisfied and policy is not None and out is not None:
+        verdict = _together(verdict, written, dataset, policy, roles, hierarchies, out)
+    candidate = finished_table(path.stem, own, sample)
+    reason = candidate.reason
+    if classes is not None:
+        reason += f"; {count(classes.classes, 'class', 'classes')}"
+    return JudgedTable(
+        name=path.stem,
+        id=look_into(path, named=path).sha256[:12],
+        candidate=candidate,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _together(
+    alone: CandidateVerdict,
+    written: Dataset,
+    dataset: Dataset,
+    policy: Policy,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    out: Standing,
+) -> CandidateVerdict:
+    """The verdict on a table that satisfies the policy by itself, together with what is out, row by row."""
+    shown = ask(written.table)
+    check_same_rows(ask(dataset.table), shown, source=dataset.name, finished=written.name)
+    known_classes = ask(out.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
+    beside = as_dataset(ibis.memtable(shown.append_column(KNOWN_CLASS, known_classes)), name=written.name)
+    classes = classes_of(beside, policy, roles, hierarchies=hierarchies, known=True)
+    return alone.beside(judge_together(classes, policy, gone=out.gone_from(classes), suppress=False))
