@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aegis._version import __version__
 from aegis.commands.advise import Advise
-from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS
+from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
 from aegis.counts.folder import is_summary, read_summary
 from aegis.counts.joint import TableCounts
 from aegis.counts.summary import Summary, configuration_of
@@ -63,16 +63,19 @@ def advise(options: Advise) -> Ranking:
     """
     _check(options)
     started = time.perf_counter()
-    given_summary = isinstance(options.data, Summary) or is_summary(options.data)
-    ranking, summary = _from_summary(options) if given_summary else _from_table(options)
+    data = options.data
+    if isinstance(data, Summary) or is_summary(data):
+        ranking, summary = _from_summary(options)
+    else:
+        ranking, summary = _from_table(data, options)
     ranking = replace(ranking, timing={**ranking.timing, "total_seconds": round(time.perf_counter() - started, 4)})
     return _written(options, ranking, summary)
 
 
-def _from_table(options: Advise) -> tuple[Ranking, Summary]:
-    dataset = open_table(options.data, options)
-    hierarchies = find_hierarchies(options.hierarchies, options.data)
-    given = gather(options.configs, hierarchies=hierarchies, data=options.data)
+def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
+    dataset = open_table(data, options)
+    hierarchies = find_hierarchies(options.hierarchies, data)
+    given = gather(options.configs, hierarchies=hierarchies, data=data)
     labels = labels_of(options.label, dataset, given)
     if options.from_counts:
         if len(labels) > 1:
@@ -84,7 +87,7 @@ def _from_table(options: Advise) -> tuple[Ranking, Summary]:
         policy = read_policy(options.policy, person=options.person)
         roles = policy.roles_in(dataset.schema, dataset.roles)
         # before anything is counted: what the ledger forbids is said at once
-        out = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+        out = constraint_on(data, dataset, options, policy=policy, roles=roles)
     pipeline = _Pipeline(
         options=options,
         dataset=dataset,
