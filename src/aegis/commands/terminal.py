@@ -88,7 +88,7 @@ def role_words(options: Options, *, of: type[Options]) -> str:
     (" --quasi 'age, zip code' --roles mine.yaml", ' --roles mine.yaml')
     """
     taken = {field.name for field in fields_of(of)}
-    return "".join(f" {each}" for each in _typed(options, taken & {*ROLE_OPTIONS, "person"}))
+    return "".join(f" {option}" for option in _typed(options, taken & {*ROLE_OPTIONS, "person"}))
 
 
 def _typed(options: Options, names: Collection[str]) -> list[str]:
@@ -104,7 +104,7 @@ def _typed(options: Options, names: Collection[str]) -> list[str]:
             words.append(f"{flag} {'URL' if hidden else word(value)}")
         elif isinstance(value, Sequence):
             shown = value if field.option.repeat else [listed(value)]
-            words += [f"{flag} {word(each)}" for each in shown]
+            words += [f"{flag} {word(part)}" for part in shown]
     return words
 
 

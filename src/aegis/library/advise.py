@@ -168,7 +168,8 @@ class _Pipeline:
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
         ranking = replace(
             ranking,
-            configurations={each.name: each for each in masks.verdicts.passed} | others.configurations,
+            configurations={configuration.name: configuration for configuration in masks.verdicts.passed}
+            | others.configurations,
             timing={name: round(seconds, 4) for name, seconds in timing.items()},
             notes=(*ranking.notes, *masks.notes, *others.notes),
         )
@@ -254,8 +255,12 @@ class _Pipeline:
 def _sparing(verdicts: Verdicts, label: str) -> Verdicts:
     """The same candidates with the label in the clear: what is to be predicted is the column as it is."""
     passed = tuple(
-        replace(each, masks={column: mask for column, mask in each.masks.items() if column != label}, label=None)
-        for each in verdicts.passed
+        replace(
+            configuration,
+            masks={column: mask for column, mask in configuration.masks.items() if column != label},
+            label=None,
+        )
+        for configuration in verdicts.passed
     )
     return replace(verdicts, passed=passed)
 

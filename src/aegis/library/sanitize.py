@@ -99,7 +99,7 @@ class Sanitized(Result):
                 *audited.unprotected,
             )
         ]
-        return (*by_column, *(f"{each.column}: {each.beyond_cap}" for each in self.written if each.beyond_cap))
+        return (*by_column, *(f"{column.column}: {column.beyond_cap}" for column in self.written if column.beyond_cap))
 
     def table_rows(self) -> list[dict[str, Any]]:
         """The error of every party with the release and without, column by column."""
@@ -221,7 +221,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         if not len(columns[model.mechanisms[0].column]):
             raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
     noise = _noise(options.seed)
-    drawn = {each.column: each.apply(columns[each.column], rng=noise) for each in model.mechanisms}
+    drawn = {mechanism.column: mechanism.apply(columns[mechanism.column], rng=noise) for mechanism in model.mechanisms}
     if fitted:
         written = check_written(
             fitted,
@@ -351,7 +351,8 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]], ranges: Part
     if not any(ranges):
         return fitted
     return tuple(
-        replace(each, mechanism=replace(cast(CategoryMechanism, each.mechanism), ranges=ranges)) for each in fitted
+        replace(column, mechanism=replace(cast(CategoryMechanism, column.mechanism), ranges=ranges))
+        for column in fitted
     )
 
 

@@ -70,7 +70,7 @@ class CandidateVerdict:
         """The same candidate judged together with what is out; one that fails by itself fails for that."""
         if together.satisfied or not self.satisfied:
             return self
-        failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
+        failing = tuple(f"{broken.model} together with what is out" for broken in together.broken) or ("what is out",)
         return replace(self, satisfied=False, failing=failing)
 
     @property

@@ -188,10 +188,10 @@ def _rows(selectors: Sequence[Spread], ours: str, *, short: bool, ranges: bool) 
         SelectorRow(
             name=selector.mean.selector,
             figures=(
-                figures(selector, lambda each: _two(each.spearman)),
-                figures(selector, lambda each: _two(each.kendall)),
-                figures(selector, lambda each: _two(100 * each.regret)),
-                figures(selector, lambda each: percent(each.top5)),
+                figures(selector, lambda agreement: _two(agreement.spearman)),
+                figures(selector, lambda agreement: _two(agreement.kendall)),
+                figures(selector, lambda agreement: _two(100 * agreement.regret)),
+                figures(selector, lambda agreement: percent(agreement.top5)),
             ),
             seconds=seconds(selector.mean.cpu_seconds),
             ours=selector.mean.selector == ours,

@@ -126,16 +126,18 @@ class MasksToJudge:
                 hierarchies=self.hierarchies,
             )
             named = []
-            for each in drawn:
+            for configuration in drawn:
                 number += 1
                 name = f"{STRONGER[0]}{number:03d}"
-                if each.id not in ids and name not in names:
-                    named.append(replace(each, name=name))
-                    ids.add(each.id)
+                if configuration.id not in ids and name not in names:
+                    named.append(replace(configuration, name=name))
+                    ids.add(configuration.id)
             verdicts = self._verdicts(named, set(), verdicts_of)
             passed = (*taken.passed, *verdicts.passed)[:most]
             judged_of = {**taken.by_name, **verdicts.by_name}
-            taken = Verdicts(passed=passed, by_name={each.name: judged_of[each.name] for each in passed})
+            taken = Verdicts(
+                passed=passed, by_name={configuration.name: judged_of[configuration.name] for configuration in passed}
+            )
             if len(passed) == most:
                 break
         return taken

@@ -82,7 +82,9 @@ def judge_others(
         out=out,
     )
     makings = make_candidates(options.candidates, workshop)
-    verdicts = [(each, each.verdict) for each in (*candidates, *makings.made) if each.verdict is not None]
+    verdicts = [
+        (candidate, candidate.verdict) for candidate in (*candidates, *makings.made) if candidate.verdict is not None
+    ]
     return OtherCandidates(
         passed=tuple(candidate for candidate, verdict in verdicts if verdict.satisfied),
         rejected={

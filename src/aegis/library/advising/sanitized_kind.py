@@ -62,10 +62,10 @@ def sanitized(workshop: Workshop) -> list[Made]:
 def _reason(sanitizers: Sanitizers, share: float) -> str:
     """What was hidden, at which distortion, what the audit found, and what could not be had."""
     fitted: Sequence[str] = [
-        f"{each.mechanism.column}: the adversary errs by {each.audit.worst:.4g}, "
-        f"{100 * each.protection[0].after.certain:.1f} % of the records are determined for it"
-        f"{''.join(f'; {words}' for words in each.cautions)}"
-        for each in sanitizers.fitted[share]
+        f"{column.mechanism.column}: the adversary errs by {column.audit.worst:.4g}, "
+        f"{100 * column.protection[0].after.certain:.1f} % of the records are determined for it"
+        f"{''.join(f'; {words}' for words in column.cautions)}"
+        for column in sanitizers.fitted[share]
     ]
     refused = "".join(f"; {note}" for note in sanitizers.notes)
     return (

@@ -120,7 +120,9 @@ def compare(
         candidates=candidates,
         recommended=recommended.name,
         why=why_chosen(recommended, candidates, ranking, asked.unit),
-        configurations={name: masks_of[name] for name in masks_of if name in {each.name for each in candidates}},
+        configurations={
+            name: masks_of[name] for name in masks_of if name in {candidate.name for candidate in candidates}
+        },
         rejected=ranking.rejected,
         alone_before=int((before.sizes == 1).sum()),
         average_risk_before=before.classes / max(before.records, 1),

@@ -112,12 +112,12 @@ class Comparison(Result):
         return self.named(self.recommended)
 
     def named(self, name: str) -> Compared:
-        return next(each for each in self.candidates if each.name == name)
+        return next(candidate for candidate in self.candidates if candidate.name == name)
 
     @property
     def able(self) -> tuple[str, ...]:
         """The candidates that can leave."""
-        return tuple(each.name for each in self.candidates if each.can_leave)
+        return tuple(candidate.name for candidate in self.candidates if candidate.can_leave)
 
     def instead(self, name: str) -> str:
         """Why a candidate that cannot leave here cannot, and the command that makes it where there is one."""
@@ -129,18 +129,23 @@ class Comparison(Result):
 
     def without(self, name: str, *, because: str) -> Comparison:
         """The comparison where a release of ``name`` was refused, and the next one is recommended."""
-        left = tuple(replace(each, can_leave=False) if each.name == name else each for each in self.candidates)
-        if not any(each.can_leave for each in left):
+        left = tuple(
+            replace(candidate, can_leave=False) if candidate.name == name else candidate
+            for candidate in self.candidates
+        )
+        if not any(candidate.can_leave for candidate in left):
             raise PolicyNotSatisfiedError(f"{name} was refused, and no other candidate can leave: {because}")
         recommended = recommend(left, self.ranking)
-        others = tuple(each for each in left if each.name != name)
+        others = tuple(candidate for candidate in left if candidate.name != name)
         return replace(
             self,
             candidates=left,
             recommended=recommended.name,
             why=why_chosen(recommended, others, self.ranking, self.unit),
             rejected={**self.rejected, name: because},
-            configurations={each: masks for each, masks in self.configurations.items() if each != name},
+            configurations={
+                other_name: masks for other_name, masks in self.configurations.items() if other_name != name
+            },
             finished=self.finished - {name},
             notes=(*self.notes, f"{name} was not released: {because}"),
         )
@@ -155,8 +160,12 @@ class Comparison(Result):
     def table_rows(self) -> list[dict[str, Any]]:
         """A row per candidate."""
         return [
-            {**each.as_row(), "average_risk": each.average_risk, "recommended": each.name == self.recommended}
-            for each in self.candidates
+            {
+                **candidate.as_row(),
+                "average_risk": candidate.average_risk,
+                "recommended": candidate.name == self.recommended,
+            }
+            for candidate in self.candidates
         ]
 
     @property
@@ -178,7 +187,7 @@ class Comparison(Result):
         """What is kept between two sittings."""
         return {
             "ranking": self.ranking.to_json(),
-            "configurations": {name: to_mapping(each) for name, each in self.configurations.items()},
+            "configurations": {name: to_mapping(configuration) for name, configuration in self.configurations.items()},
             "recommended": self.recommended,
             "why": self.why,
             "alone_before": self.alone_before,
@@ -193,7 +202,7 @@ class Comparison(Result):
     def from_json(cls, content: Mapping[str, Any]) -> Comparison:
         ranking = Ranking.from_json(content["ranking"])
         configurations = {
-            name: configurations_from_mapping(each, name=name)[0] for name, each in content["configurations"].items()
+            name: configurations_from_mapping(masks, name=name)[0] for name, masks in content["configurations"].items()
         }
         finished = frozenset(content["finished"])
         return cls(
@@ -257,7 +266,7 @@ def recommend(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
 
     Where nothing tells the label all are equally useful.
     """
-    able = [each for each in candidates if each.can_leave]
+    able = [candidate for candidate in candidates if candidate.can_leave]
     if not able:
         because = f": {ranking.rejected[SEARCHED]}" if SEARCHED in ranking.rejected else ""
         raise PolicyNotSatisfiedError(
@@ -267,8 +276,14 @@ def recommend(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
     sign = 1 if ranking.higher_is_better else -1
     first = able[0]
     label_told = ranking.race is None or ranking.race.label_told
-    near = [each for each in able if not label_told or sign * (first.performance - each.performance) <= AS_GOOD]
-    return min(near, key=lambda each: (each.average_risk or 0.0, each.suppressed, -sign * each.performance))
+    near = [
+        candidate
+        for candidate in able
+        if not label_told or sign * (first.performance - candidate.performance) <= AS_GOOD
+    ]
+    return min(
+        near, key=lambda candidate: (candidate.average_risk or 0.0, candidate.suppressed, -sign * candidate.performance)
+    )
 
 
 def why_chosen(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking, unit: str | None) -> str:
@@ -291,15 +306,17 @@ def why_chosen(chosen: Compared, candidates: Sequence[Compared], ranking: Rankin
         sentence += (
             ". That keeps nothing: ask for less, name fewer quasi-identifiers, or give the search more --seconds"
         )
-    better = [each for each in candidates if not each.can_leave and _more_useful(each, chosen, ranking)]
+    better = [
+        candidate for candidate in candidates if not candidate.can_leave and _more_useful(candidate, chosen, ranking)
+    ]
     if better:
-        named = ", ".join(f"{each.name} ({race.shown(each.performance)})" for each in better[:3])
+        named = ", ".join(f"{candidate.name} ({race.shown(candidate.performance)})" for candidate in better[:3])
         sentence += f". More useful, and released by a command of their own: {named}"
     return sentence
 
 
-def _more_useful(each: Compared, chosen: Compared, ranking: Ranking) -> bool:
-    difference = each.performance - chosen.performance
+def _more_useful(candidate: Compared, chosen: Compared, ranking: Ranking) -> bool:
+    difference = candidate.performance - chosen.performance
     return (difference if ranking.higher_is_better else -difference) > AS_GOOD
 
 

@@ -41,14 +41,14 @@ class AttackFigures:
 
 def exposing(attacks: Sequence[AttackFigures]) -> tuple[str, ...]:
     """The attacks that single somebody out."""
-    return tuple(each.name for each in attacks if each.singles_out)
+    return tuple(attack.name for attack in attacks if attack.singles_out)
 
 
 def exposure_words(attacks: Sequence[AttackFigures]) -> str:
     """Whether somebody is singled out; an attack that does not apply to the release was not run."""
     if names := exposing(attacks):
         return f"somebody is singled out by {', '.join(names)}"
-    ran = sum(each.not_applicable is None for each in attacks)
+    ran = sum(attack.not_applicable is None for attack in attacks)
     return f"nobody is singled out by {count(ran, 'attack')} on what is quasi-identifying"
 
 
@@ -150,5 +150,5 @@ def leave(
     stated = released.certificate.content.get("attacks", [])
     return Left(
         released=released,
-        attacks=tuple(AttackFigures(**{name: each[name] for name in figures}) for each in stated),
+        attacks=tuple(AttackFigures(**{name: attack[name] for name in figures}) for attack in stated),
     )

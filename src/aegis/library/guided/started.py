@@ -59,7 +59,7 @@ class Started(Result):
         return exposing(self.attacks)
 
     def table_rows(self) -> list[dict[str, Any]]:
-        return [{**each.as_row(), "on_front": each.on_front} for each in self.candidates]
+        return [{**candidate.as_row(), "on_front": candidate.on_front} for candidate in self.candidates]
 
 
 def report_path(project: Project) -> Path:

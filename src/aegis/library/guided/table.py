@@ -280,8 +280,10 @@ def _decided(
     purpose: str,
 ) -> OpenTable:
     named_so = (
-        SuggestedRole(column=each.column, role=named[each.column], why=AS_GIVEN) if each.column in named else each
-        for each in suggest_roles(seen, label)
+        SuggestedRole(column=suggestion.column, role=named[suggestion.column], why=AS_GIVEN)
+        if suggestion.column in named
+        else suggestion
+        for suggestion in suggest_roles(seen, label)
     )
     suggested, of_roles = checked(seen, tuple(named_so))
     roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
@@ -293,7 +295,7 @@ def _decided(
         reading=reading,
         seen=seen,
         roles=roles,
-        why={each.column: each.why for each in suggested},
+        why={suggestion.column: suggestion.why for suggestion in suggested},
         policy=policy_for(purpose, roles, distinct=distinct, unit=unit),
         purpose=purpose,
         of_roles=(*of_roles, *(() if of_label is None else (of_label,))),

@@ -82,13 +82,13 @@ class FormGuide(Guide):
 
     def roles(self, label: str, suggested: Sequence[SuggestedRole]) -> tuple[SuggestedRole, ...]:
         answer = []
-        for number, each in enumerate(suggested):
+        for number, suggestion in enumerate(suggested):
             role_name = self._first(f"role-{number}")
-            if role_name is not None and role_name != each.role.value:
+            if role_name is not None and role_name != suggestion.role.value:
                 if role_name not in {role.value for role in Role if role is not Role.LABEL}:
                     raise OptionError("a role that does not exist was sent; choose one of the list")
-                each = replace(each, role=Role(role_name), why=AS_SAID)
-            answer.append(each)
+                suggestion = replace(suggestion, role=Role(role_name), why=AS_SAID)
+            answer.append(suggestion)
         return tuple(answer)
 
     def purpose(self, roles: Roles, suggestion: str) -> str:
@@ -238,7 +238,7 @@ class Session:
     def _hierarchies(self, fields: Fields) -> None:
         """Keep a hierarchy as it was changed, or make it from the data again; candidates are then made anew."""
         column = (fields.get("column") or [""])[0]
-        draft = next((each for each in self.hierarchy_drafts() if each.column == column), None)
+        draft = next((hierarchy for hierarchy in self.hierarchy_drafts() if hierarchy.column == column), None)
         folder = folder_of(self.project.source)
         if draft is None or folder is None:
             raise OptionError("a column that has no hierarchy was sent; choose one of the list")

@@ -142,7 +142,7 @@ class ReleasedFiles:
 
 def released_files(paths: Sequence[Path], dataset: Dataset, quasi: Sequence[str]) -> ReleasedFiles:
     """Read the files; raises for one that is of another table, or that nobody can join to this one."""
-    names = [path.stem if [each.stem for each in paths].count(path.stem) == 1 else str(path) for path in paths]
+    names = [path.stem if [other.stem for other in paths].count(path.stem) == 1 else str(path) for path in paths]
     masked: dict[str, Configuration] = {}
     classes: dict[str, tuple[str, np.ndarray[tuple[int], np.dtype[np.int64]]]] = {}
     original: pa.Table | None = None

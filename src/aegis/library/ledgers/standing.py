@@ -250,8 +250,10 @@ def _holders(standing: Standing, known: Codes, mine: Codes) -> tuple[Holder, ...
     if not standing.apart:
         return ()
     names = dict.fromkeys(recipient_key(leaving.recipient) for leaving in standing.counted.values())
-    held_by = {name: {n: each for n, each in standing.counted.items() if each.is_held_as(name)} for name in names}
-    different = {frozenset(each.rows_as or n for n, each in some.items()): some for some in held_by.values()}
+    held_by = {
+        name: {n: leaving for n, leaving in standing.counted.items() if leaving.is_held_as(name)} for name in names
+    }
+    different = {frozenset(leaving.rows_as or n for n, leaving in some.items()): some for some in held_by.values()}
     holders = []
     for some in different.values():
         theirs, mine_as_theirs = _known(standing, some)
@@ -265,7 +267,7 @@ def _holders(standing: Standing, known: Codes, mine: Codes) -> tuple[Holder, ...
 
 def _unseen(counted: Mapping[int, Leaving], attributes: Sequence[str]) -> frozenset[str]:
     """The sensitive columns that not every one of these releases shows."""
-    return frozenset(name for name in attributes if any(name not in each.columns for each in counted.values()))
+    return frozenset(name for name in attributes if any(name not in leaving.columns for leaving in counted.values()))
 
 
 def _companions(standing: Standing, known: Codes, place: Codes) -> Codes:

@@ -243,7 +243,7 @@ def check_attacks(content: Mapping[str, Any], policy: Policy) -> str | None:
 
     ledger = content.get("ledger") or {}
     several = bool(ledger.get("together_with")) and ledger.get("despite") is None
-    stated = {each["name"]: each for each in content.get("attacks", [])}
+    stated = {result["name"]: result for result in content.get("attacks", [])}
     limited = [(name, limit) for name, limit in policy.attacks if several or ATTACKS[name].least_releases == 1]
     for name, limit in limited:
         result = stated.get(name)

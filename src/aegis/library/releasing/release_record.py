@@ -43,7 +43,7 @@ def remember_release(
             file_sha256=content["release"]["sha256"],
             certificate_sha256=digest(content),
             despite=judged.despite,
-            listed={column: each.remembered() for column, each in listed.items()},
+            listed={column: values.remembered() for column, values in listed.items()},
         ),
         table,
     )
