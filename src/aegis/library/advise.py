@@ -31,8 +31,8 @@ from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
 from aegis.library.advising.other_candidates import OtherCandidates, judge_others
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.advising.scoring import pair_scores
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_opening import constraint_on
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies, gather, labels_of
@@ -82,19 +82,19 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
             raise LabelError("counts alone rank for one label; name one with --label, or let models judge several")
     elif len(labels) > 1:
         options.refuse("report", because="a report is about one label, and several are to be predicted")
-    policy, roles, out = None, dataset.roles, None
+    policy, roles, earlier = None, dataset.roles, None
     if options.policy is not None:
         policy = read_policy(options.policy, person=options.person)
         roles = policy.roles_in(dataset.schema, dataset.roles)
         # before anything is counted: what the ledger forbids is said at once
-        out = constraint_on(data, dataset, options, policy=policy, roles=roles)
+        earlier = constraint_on(data, dataset, options, policy=policy, roles=roles)
     pipeline = _Pipeline(
         options=options,
         dataset=dataset,
         hierarchies=hierarchies,
         policy=policy,
         roles=roles,
-        out=out,
+        earlier=earlier,
         given=given,
         labels=labels,
     )
@@ -120,7 +120,7 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
 class _Pipeline:
     """A table, what has to hold, and its candidates: proposed and judged once, whatever they are to predict.
 
-    ``roles`` are those given, completed by the policy's; ``out`` is what left of the table before.
+    ``roles`` are those given, completed by the policy's; ``earlier`` is what left of the table before.
     """
 
     options: Advise
@@ -128,7 +128,7 @@ class _Pipeline:
     hierarchies: dict[str, Hierarchy]
     policy: Policy | None
     roles: Roles
-    out: Standing | None
+    earlier: EarlierReleases | None
     given: list[Configuration]
     labels: tuple[str, ...]
     masks: JudgedMasks | None = None
@@ -159,7 +159,7 @@ class _Pipeline:
                 policy=self.policy,
                 roles=self._roles_for(label),
                 hierarchies=self.hierarchies,
-                out=self.out,
+                earlier=self.earlier,
             )
             raced = self._raced(verdicts, others, summary, sample)  # ③ a sample → scores
             ranking = self._ranked(counts, summary, verdicts, others, raced)  # ④ → ranking
@@ -186,7 +186,7 @@ class _Pipeline:
                 policy=self.policy,
                 roles=self.roles,
                 hierarchies=self.hierarchies,
-                out=self.out,
+                earlier=self.earlier,
             ).judged(self.given)
         return self.masks
 

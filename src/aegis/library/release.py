@@ -130,8 +130,8 @@ def release(options: Release) -> Released:
     paths = output_paths(options)
     key = None if options.sign is None else read_private(Path(options.sign))
     source = open_source(options)
-    attacks = attacks_wanted(options.attacks, source.policy, source.standing)
-    counts = count_published(source, source.standing, options)  # ① source → counts of what would be published
+    attacks = attacks_wanted(options.attacks, source.policy, source.earlier)
+    counts = count_published(source, source.earlier, options)  # ① source → counts of what would be published
     judged = judge_release(source, counts, options)  # ② counts → verdict, together with what is out
     utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judged.own.released)
     table = treated(source, counts, judged)
@@ -145,7 +145,7 @@ def release(options: Release) -> Released:
             roles=source.published_roles,
             all_roles=source.roles,
             policy=source.policy,
-            standing=source.standing,
+            earlier=source.earlier,
         )
         listed = listed_values(source, counts)
         certificate = certificate_of(  # ⑤

@@ -194,14 +194,14 @@ def search(options: Search) -> Found | FoundBoxes:
     if options.space == "boxes":
         return search_boxes(options, dataset, policy, roles, label)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
-    out, repeated = None, {} if standing is None else masks_to_repeat(standing)
-    if standing is None:
+    earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    out, repeated = None, {} if earlier is None else masks_to_repeat(earlier)
+    if earlier is None:
         table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
     else:
-        shown = masked_data(standing.dataset, repeated).dataset if repeated else standing.dataset
+        shown = masked_data(earlier.dataset, repeated).dataset if repeated else earlier.dataset
         seen = classes_of(shown, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
-        table, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
+        table, out = without_known(seen), Out(table=seen, gone=earlier.gone_from, apart=earlier.apart)
     declared = declared_orders(options.order)
     check_quasi_identifying(declared, table)
     table = with_orders(table, {**dataset.orders, **declared})
@@ -257,7 +257,7 @@ def search(options: Search) -> Found | FoundBoxes:
         front=tuple(_described(candidate) for candidate in result.front),
         front_complete=result.front_complete,
         shortlist=tuple(_described(candidate) for candidate in result.shortlist),
-        together_with=() if standing is None else tuple(standing.counted),
+        together_with=() if earlier is None else tuple(earlier.counted),
         trained=()
         if raced is None
         else tuple(

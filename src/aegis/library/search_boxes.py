@@ -118,8 +118,7 @@ class FoundBoxes(Result):
 
     @classmethod
     def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        earlier = {"together_with": (), **content}
-        return {name: earlier[name] for name in cls.__dataclass_fields__ if name != "boxes"}
+        return {"together_with": (), **content}
 
 
 def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> FoundBoxes:
@@ -128,15 +127,15 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
     They are grown for one release. Where something is out of the table they are judged together with it, and raise
     PolicyNotSatisfiedError where that breaks the policy.
     """
-    standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     contents = tuple(dict.fromkeys((label, *roles.sensitive)))
     under = seen = None
-    if standing is None:
+    if earlier is None:
         table = classes_of(dataset, policy, roles, contents=contents, hierarchies=hierarchies)
     else:
         under = BoxesUnderLedger(
-            standing=standing, policy=policy, roles=roles, contents=contents, hierarchies=hierarchies
+            earlier=earlier, policy=policy, roles=roles, contents=contents, hierarchies=hierarchies
         )
         seen = under.counts()
         table = without_known(seen)
@@ -175,7 +174,7 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
         most_cuts=boxes.depth,
         columns=column_recodings(boxes),
         trained=trained,
-        together_with=() if standing is None else tuple(standing.counted),
+        together_with=() if earlier is None else tuple(earlier.counted),
     )
 
 
@@ -184,7 +183,7 @@ def _check_together(boxes: Boxes, seen: ClassTable, under: BoxesUnderLedger) -> 
     together = under.judge(boxes, seen)
     if together.satisfied:
         return
-    refusal = under.standing.refusal(together, lambda fewer: under.judged_with(boxes, fewer))
+    refusal = under.earlier.refusal(together, lambda fewer: under.judged_with(boxes, fewer))
     raise PolicyNotSatisfiedError(
         f"the best boxes may not leave: {refusal} (--space both looks for masks that hold together with it)"
     )

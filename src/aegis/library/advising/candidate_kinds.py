@@ -30,7 +30,7 @@ from aegis.ranking.verdicts import CandidateVerdict
 from aegis.registry import Registry
 
 if TYPE_CHECKING:
-    from aegis.library.ledgers.standing import Standing
+    from aegis.library.ledgers.earlier_releases import EarlierReleases
 
 USUAL_SECONDS, MORE_SECONDS = 20.0, 120.0
 """How long a search may take if nobody says so; one that found nothing but hiding everything is given more."""
@@ -42,7 +42,7 @@ class Workshop:
 
     ``seconds`` is the most that a search may take; None stands for the usual ones. Without ``ways`` boxes are cut the
     usual way, and no other is tried. What one kind made and another builds on is ``shared`` by name, so that it is made
-    once. ``out`` is what left of the table before: what is made is judged together with that, or rejected where it
+    once. ``earlier`` is what left of the table before: what is made is judged together with that, or rejected where it
     cannot be.
     """
 
@@ -56,7 +56,7 @@ class Workshop:
     progress: Progress | None = None
     ways: bool = True
     shared: dict[str, Sequence[Made]] = field(default_factory=dict)
-    out: Standing | None = None
+    earlier: EarlierReleases | None = None
 
     @property
     def label(self) -> str:
@@ -73,9 +73,9 @@ class Workshop:
 
     def check_nothing_is_out(self, kind: str, *, because: str) -> None:
         """Raise where something left before and a kind cannot be judged together with it before it is written."""
-        if self.out is not None:
+        if self.earlier is not None:
             raise LedgerError(
-                f"{because}, and {count(len(self.out.counted), 'earlier release')} of this table must be judged "
+                f"{because}, and {count(len(self.earlier.counted), 'earlier release')} of this table must be judged "
                 f"together with {kind}: write the table and give it with --tables, which is judged row by row"
             )
 

@@ -35,13 +35,13 @@ def boxes(workshop: Workshop) -> list[Made]:
     """Local recoding; the verdict is of boxes cut on the whole table."""
     contents = tuple(dict.fromkeys((workshop.label, *workshop.policy.attributes)))
     under = seen = None
-    if workshop.out is None:
+    if workshop.earlier is None:
         counts = classes_of(
             workshop.dataset, workshop.policy, workshop.roles, contents=contents, hierarchies=workshop.hierarchies
         )
     else:
         under = BoxesUnderLedger(
-            standing=workshop.out,
+            earlier=workshop.earlier,
             policy=workshop.policy,
             roles=workshop.roles,
             contents=contents,

@@ -18,8 +18,8 @@ from aegis.data.schema import Roles
 from aegis.errors import DataError, LabelError
 from aegis.learners.finished import FinishedTable, GeneralisedTable, finished_table
 from aegis.learners.sample import Sample, draw_sample
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.row_by_row import check_same_rows
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.judging import classes_of, refuse_sanitized
 from aegis.plural import count
 from aegis.privacy.judgement import judge_all
@@ -53,15 +53,24 @@ def judged_tables(
     policy: Policy | None,
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
-    out: Standing | None = None,
+    earlier: EarlierReleases | None = None,
 ) -> list[JudgedTable]:
     """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are.
 
-    ``out`` is what left of the table before: then they must be in its order, and are judged together with that.
+    ``earlier`` is what left of the table before: then they must be in its order, and are judged together with that.
     """
     rows = count_rows(dataset.table)
     return [
-        _judged(Path(path), rows, sample, policy=policy, roles=roles, hierarchies=hierarchies, dataset=dataset, out=out)
+        _judged(
+            Path(path),
+            rows,
+            sample,
+            policy=policy,
+            roles=roles,
+            hierarchies=hierarchies,
+            dataset=dataset,
+            earlier=earlier,
+        )
         for path in paths
     ]
 
@@ -75,7 +84,7 @@ def _judged(
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
     dataset: Dataset,
-    out: Standing | None,
+    earlier: EarlierReleases | None,
 ) -> JudgedTable:
     if policy is not None:
         refuse_sanitized(path, policy)
@@ -102,8 +111,8 @@ def _judged(
         verdict = CandidateVerdict.without_policy(classes)
     elif classes is not None and policy is not None:
         verdict = CandidateVerdict.of(judge_all(classes, policy, suppress=False))
-    if verdict is not None and verdict.satisfied and policy is not None and out is not None:
-        verdict = _together(verdict, written, dataset, policy, roles, hierarchies, out)
+    if verdict is not None and verdict.satisfied and policy is not None and earlier is not None:
+        verdict = _together(verdict, written, dataset, policy, roles, hierarchies, earlier)
     candidate = finished_table(path.stem, own, sample)
     reason = candidate.reason
     if classes is not None:
@@ -124,12 +133,12 @@ def _together(
     policy: Policy,
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
-    out: Standing,
+    earlier: EarlierReleases,
 ) -> CandidateVerdict:
     """The verdict on a table that satisfies the policy by itself, together with what is out, row by row."""
     shown = ask(written.table)
     check_same_rows(ask(dataset.table), shown, source=dataset.name, finished=written.name)
-    known_classes = ask(out.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
+    known_classes = ask(earlier.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
     beside = as_dataset(ibis.memtable(shown.append_column(KNOWN_CLASS, known_classes)), name=written.name)
     classes = classes_of(beside, policy, roles, hierarchies=hierarchies, known=True)
-    return alone.beside(judge_together(classes, policy, gone=out.gone_from(classes), suppress=False))
+    return alone.beside(judge_together(classes, policy, gone=earlier.gone_from(classes), suppress=False))

@@ -14,8 +14,8 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.sensitive_masks import masks_to_repeat, why_masked_otherwise
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.identifying_masks import check_identifying
 from aegis.library.tables.judging import judging
 from aegis.library.tables.proposals import generated, propose, to_be_masked
@@ -48,7 +48,7 @@ class MasksToJudge:
     policy: Policy | None
     roles: Roles
     hierarchies: Mapping[str, Hierarchy]
-    out: Standing | None
+    earlier: EarlierReleases | None
 
     def judged(self, proposed: list[Configuration]) -> JudgedMasks:
         """The given configurations and the generated ones that the options ask for, each with its verdict."""
@@ -66,7 +66,7 @@ class MasksToJudge:
             roles=self.roles,
             none_is_fine=options.has_others,
         )
-        verdicts_of = judging(self.dataset, self.policy, hierarchies=self.hierarchies, out=self.out)
+        verdicts_of = judging(self.dataset, self.policy, hierarchies=self.hierarchies, earlier=self.earlier)
         verdicts = self._verdicts(candidates, own_names, verdicts_of)
         notes: tuple[str, ...] = ()
         made = len(candidates) - len(proposed)
@@ -95,14 +95,14 @@ class MasksToJudge:
         verdicts_of: Callable[[Sequence[Configuration]], Verdicts],
     ) -> Verdicts:
         """Where something is out, generated ones repeat its masks of sensitive columns; others have to."""
-        if self.out is None:
+        if self.earlier is None:
             return verdicts_of(candidates)
-        repeated = masks_to_repeat(self.out)
+        repeated = masks_to_repeat(self.earlier)
         fitted = [
             candidate if candidate.name in own else replace(candidate, masks={**repeated, **candidate.masks})
             for candidate in candidates
         ]
-        reasons = {candidate.name: why_masked_otherwise(self.out, candidate) for candidate in fitted}
+        reasons = {candidate.name: why_masked_otherwise(self.earlier, candidate) for candidate in fitted}
         refused = {name: reason for name, reason in reasons.items() if reason is not None}
         verdicts = verdicts_of([candidate for candidate in fitted if candidate.name not in refused])
         return replace(verdicts, rejected={**verdicts.rejected, **refused})

@@ -18,7 +18,7 @@ from aegis.ranking.verdicts import CandidateVerdict
 
 if TYPE_CHECKING:
     from aegis.library.advising.finished_tables import JudgedTable
-    from aegis.library.ledgers.standing import Standing
+    from aegis.library.ledgers.earlier_releases import EarlierReleases
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,7 +57,7 @@ def judge_others(
     policy: Policy | None,
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
-    out: Standing | None,
+    earlier: EarlierReleases | None,
 ) -> OtherCandidates:
     """Finished tables, judged row by row, and candidates made on the spot, judged as they are made."""
     candidates: list[JudgedTable | Made] = []
@@ -65,7 +65,7 @@ def judge_others(
         from aegis.library.advising.finished_tables import judged_tables  # few calls give any
 
         candidates += judged_tables(
-            options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
+            options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, earlier=earlier
         )
     if policy is None:
         return OtherCandidates(passed=tuple(candidates))
@@ -79,7 +79,7 @@ def judge_others(
         seconds=options.seconds,
         progress=options.progress,
         ways=options.ways,
-        out=out,
+        earlier=earlier,
     )
     makings = make_candidates(options.candidates, workshop)
     verdicts = [

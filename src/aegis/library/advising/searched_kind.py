@@ -77,7 +77,7 @@ def _made(workshop: Workshop) -> Made:
     sample = workshop.sample
     if sample.looks_like_numbers:
         raise LabelError("a search keeps classes predictable, and this label is a number; cut it with --label-bins")
-    by_halves = workshop.out is None and sample.table_rows <= MOST_TIMES * sample.rows
+    by_halves = workshop.earlier is None and sample.table_rows <= MOST_TIMES * sample.rows
     tables = MaskTables(sample)
     for limit in workshop.tries:
         seconds = limit / 2 if by_halves else limit
@@ -115,23 +115,23 @@ def _note(result: SearchResult, seconds: float) -> str:
 
 def _of_the_table(workshop: Workshop, *, seconds: float) -> tuple[SearchResult, Configuration, CandidateVerdict]:
     """What would be released: found on all rows, and judged together with what is out."""
-    policy, label, standing = workshop.policy, workshop.label, workshop.out
-    repeated: dict[str, Mask] = {} if standing is None else masks_to_repeat(standing)
-    rows = workshop.dataset if standing is None else standing.dataset
+    policy, label, earlier = workshop.policy, workshop.label, workshop.earlier
+    repeated: dict[str, Mask] = {} if earlier is None else masks_to_repeat(earlier)
+    rows = workshop.dataset if earlier is None else earlier.dataset
     seen = classes_of(
         masked_data(rows, repeated).dataset if repeated else rows,
         policy,
         workshop.roles,
         contents=(label,),
         hierarchies=workshop.hierarchies,
-        known=standing is not None,
+        known=earlier is not None,
     )
     counts, out = seen, None
-    if standing is not None:
-        counts, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
+    if earlier is not None:
+        counts, out = without_known(seen), Out(table=seen, gone=earlier.gone_from, apart=earlier.apart)
     result = _search(workshop, counts, seconds=seconds, out=out)
     configuration = Configuration(name=NAME, masks=result.best.masks, label=label, roles=workshop.roles)
-    gone = nobody_gone if standing is None else standing.gone_from
+    gone = nobody_gone if earlier is None else earlier.gone_from
     verdict = verdicts_on([configuration], seen, policy, gone=gone)[NAME]
     return result, replace(configuration, masks={**configuration.masks, **repeated}), verdict
 

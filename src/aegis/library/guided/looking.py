@@ -67,8 +67,8 @@ class Look:
         ]
         sentences += [f"{notation.column} {_ADVICE[notation.what]}" for notation in findings.written]
         sentences += [
-            f"{person.column}: {person.people:,} of them in {person.rows:,} rows, {person.rows_each:.1f} rows each: a class of "
-            "five rows may be fewer people"
+            f"{person.column}: {person.people:,} of them in {person.rows:,} rows, {person.rows_each:.1f} rows each: a "
+            "class of five rows may be fewer people"
             + (f" (rows that share one agree in {' and '.join(person.agree_in)})" if person.agree_in else "")
             for person in findings.people
         ]

@@ -16,10 +16,17 @@ from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LedgerError
 from aegis.library.ledgers.earlier_promises import check_promises
+from aegis.library.ledgers.earlier_releases import (
+    VALUE,
+    EarlierReleases,
+    joined,
+    uncovered,
+    value_purpose,
+    with_roles_of,
+)
 from aegis.library.ledgers.ledger_place import path_of
 from aegis.library.ledgers.recognition import recognise
 from aegis.library.ledgers.row_by_row import as_shown, beside_source
-from aegis.library.ledgers.standing import VALUE, Standing, joined, uncovered, value_purpose, with_roles_of
 from aegis.privacy.policy import Policy, Recipients
 from aegis.releases.ledger import Ledger, Opening, key_of, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, Leaving, recipient_named
@@ -27,7 +34,7 @@ from aegis.releases.row_classes import read_row_classes
 from aegis.releases.row_digest import ROW, WHOLE, Digests
 
 
-def standing_of(
+def earlier_releases_of(
     data: object,
     dataset: Dataset,
     options: WithLedger,
@@ -38,7 +45,7 @@ def standing_of(
     to_release: bool = False,
     despite: str | None = None,
     finished: Dataset | None = None,
-) -> Standing | None:
+) -> EarlierReleases | None:
     """The ledger of ``data`` and its rows; None where there is no ledger.
 
     ``roles`` are those of the columns that leave; ``identifying`` names the columns that identify people whether they
@@ -111,7 +118,7 @@ def standing_of(
     if finished is not None:
         base = with_roles_of(as_shown(named, finished.schema.names), finished)
     return joined(
-        Standing(
+        EarlierReleases(
             ledger=ledger,
             opening=opening,
             digests=digests,
@@ -159,18 +166,18 @@ def _named(
 
 def constraint_on(
     data: object, dataset: Dataset, options: WithLedger, *, policy: Policy, roles: Roles
-) -> Standing | None:
+) -> EarlierReleases | None:
     """What is out of a table, for whoever looks for what may leave next; None where nothing counts."""
-    standing = standing_of(data, dataset, options, policy=policy, roles=roles)
-    if standing is not None and standing.unjoinable is not None:
-        raise LedgerError(standing.unjoinable)
-    if standing is not None:
-        hidden = {name for leaving in standing.counted.values() for name in leaving.had_role(Role.IDENTIFYING)}
+    earlier = earlier_releases_of(data, dataset, options, policy=policy, roles=roles)
+    if earlier is not None and earlier.unjoinable is not None:
+        raise LedgerError(earlier.unjoinable)
+    if earlier is not None:
+        hidden = {name for leaving in earlier.counted.values() for name in leaving.had_role(Role.IDENTIFYING)}
         hidden = {name for name in hidden if roles.get(name) is None}  # until somebody says that it may be shown
         hidden.update(roles.identifying)
         kept = [name for name in dataset.schema.names if name not in hidden]
-        check_promises(standing.counted, policy, roles, published=kept)
-    return standing
+        check_promises(earlier.counted, policy, roles, published=kept)
+    return earlier
 
 
 def _fewest(policy: Policy) -> int:

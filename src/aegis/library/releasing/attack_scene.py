@@ -25,8 +25,8 @@ from aegis.counts.grouping import group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.shown_columns import configuration_of, draws, masks_behind
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.masked_data import all_masks, masked_data
 from aegis.library.tables.written import open_written, written_texts
 from aegis.masking.configuration import Configuration
@@ -135,28 +135,28 @@ def _check_source(scene: Scene, release: HeldRelease) -> None:
         )
 
 
-def not_made_again(standing: Standing) -> str | None:
+def not_made_again(earlier: EarlierReleases) -> str | None:
     """The entry of a release that counts and cannot be made again: it was finished elsewhere, or a mask drew."""
-    for number in standing.different:
-        leaving = standing.counted[number]
+    for number in earlier.different:
+        leaving = earlier.counted[number]
         configuration = _masks_again(leaving)
         if configuration is None or any(draws(mask) for mask in configuration.masks.values()):
             return f"entry {number} ({leaving.name})"
     return None
 
 
-def earlier_releases(standing: Standing, people: People, *, roles: Roles) -> tuple[list[HeldRelease], People]:
+def releases_made_again(earlier: EarlierReleases, people: People, *, roles: Roles) -> tuple[list[HeldRelease], People]:
     """The releases that count, each as its recipient holds it, and the people with what was hidden of them.
 
     Rows that are no longer in the table are missing from them. For those only that can all be made again.
     """
     releases = []
-    for number in standing.different:
-        leaving = standing.counted[number]
+    for number in earlier.different:
+        leaving = earlier.counted[number]
         configuration = _masks_again(leaving)
         assert configuration is not None, "whoever asks has asked not_made_again"
         masks = {column: mask for column, mask in all_masks(configuration, roles).items() if column in leaving.columns}
-        table = _as_it_left(standing, number, masked_data(standing.source, masks).dataset.table, roles)
+        table = _as_it_left(earlier, number, masked_data(earlier.source, masks).dataset.table, roles)
         release = held_release(leaving.name, table.select(list(leaving.columns)), people, masks=masks)
         view, people = with_hidden(
             str(number),
@@ -177,11 +177,11 @@ def _masks_again(leaving: Leaving) -> Configuration | None:
     return configuration_of(leaving)
 
 
-def _as_it_left(standing: Standing, number: int, masked: ir.Table, roles: Roles) -> pa.Table:
+def _as_it_left(earlier: EarlierReleases, number: int, masked: ir.Table, roles: Roles) -> pa.Table:
     """The rows that were in a release, with stars where records were suppressed."""
     table = ask(masked)
-    classes = standing.rows.classes[standing.counted[number].rows_as or number]
-    place = standing.rows.found(np.asarray(plain(table[ROW]), dtype=np.int64))
+    classes = earlier.rows.classes[earlier.counted[number].rows_as or number]
+    place = earlier.rows.found(np.asarray(plain(table[ROW]), dtype=np.int64))
     own = np.where(place >= 0, classes[np.maximum(place, 0)], ABSENT).astype(np.int64)
     present = own != ABSENT
     table, own = table.filter(pa.array(present)), own[present]

@@ -15,19 +15,19 @@ from aegis.privacy.policy import Policy
 
 if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult
-    from aegis.library.ledgers.standing import Standing
+    from aegis.library.ledgers.earlier_releases import EarlierReleases
 
 
-def attacks_wanted(named: Sequence[str], policy: Policy, standing: Standing | None = None) -> tuple[str, ...]:
+def attacks_wanted(named: Sequence[str], policy: Policy, earlier: EarlierReleases | None = None) -> tuple[str, ...]:
     """The attacks to run on a release: those named, and those that the policy limits.
 
-    Attacks on several releases are run where ``standing`` says that something is out already.
+    Attacks on several releases are run where ``earlier`` says that something is out already.
     """
     if not named and not policy.attacks:
         return ()
     from aegis.attacks.attack import ATTACKS  # compiled loops and learners, which most releases do without
 
-    several = standing is not None and standing.constrains
+    several = earlier is not None and earlier.constrains
     for name in named:
         if ATTACKS[name].least_releases > 1 and not several:
             raise OptionError(f"the attack {name!r} needs several releases, and nothing is out that this one joins")
@@ -44,7 +44,7 @@ def attack_draft(
     roles: Roles,
     all_roles: Roles,
     policy: Policy,
-    standing: Standing | None = None,
+    earlier: EarlierReleases | None = None,
 ) -> tuple[AttackResult, ...]:
     """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded.
 
@@ -58,7 +58,7 @@ def attack_draft(
     from aegis.attacks.campaign import run_attacks
     from aegis.attacks.hidden import starred_rows, with_hidden
     from aegis.attacks.scene import Scene
-    from aegis.library.releasing.attack_scene import earlier_releases, held_release, not_made_again, people_of
+    from aegis.library.releasing.attack_scene import held_release, not_made_again, people_of, releases_made_again
 
     people = people_of(original)
     release = held_release(written.name, ask(written.table), people, masks=masks)
@@ -72,18 +72,18 @@ def attack_draft(
     )
     attacked = replace(release, view=view)
     scene = Scene(releases=(attacked,), people=people, roles=roles, policy=policy, unit=policy.unit)
-    several = standing is not None and standing.constrains
+    several = earlier is not None and earlier.constrains
     joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
     limits = dict(policy.attacks)
-    unmade = not_made_again(standing) if joint and standing is not None else None
+    unmade = not_made_again(earlier) if joint and earlier is not None else None
     if unmade is not None:
         _check_without(unmade, joint, limited=limits)
         joint = []
     alone = [ATTACKS[name] for name in attacks if name not in joint]
     results = run_attacks(alone, scene, limits=limits)
-    if joint and standing is not None:
-        earlier, everybody = earlier_releases(standing, people, roles=all_roles)
-        both = replace(scene, releases=(*earlier, attacked), people=everybody, roles=all_roles)
+    if joint and earlier is not None:
+        made_again, everybody = releases_made_again(earlier, people, roles=all_roles)
+        both = replace(scene, releases=(*made_again, attacked), people=everybody, roles=all_roles)
         results = (*results, *run_attacks([ATTACKS[name] for name in joint], both, limits=limits))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:

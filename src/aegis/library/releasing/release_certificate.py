@@ -187,25 +187,25 @@ def group_records(configuration: Configuration, released: ClassTable) -> dict[st
 
 def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
     """What the certificate says of the ledger: what the release was judged together with, and what waits."""
-    standing = source.standing
-    if standing is None:
+    earlier = source.earlier
+    if earlier is None:
         return None
     together = None if judged.despite is not None else judged.together
     return {
-        "name": standing.path.name,
-        "number": len(standing.ledger.entries) + (1 if standing.ledger.entries else 2),
-        "head": standing.ledger.head,
-        "recipient": standing.recipient,
+        "name": earlier.path.name,
+        "number": len(earlier.ledger.entries) + (1 if earlier.ledger.entries else 2),
+        "head": earlier.ledger.head,
+        "recipient": earlier.recipient,
         "recipients": source.policy.recipients.value,
-        "together_with": list(standing.counted),
+        "together_with": list(earlier.counted),
         "together_with_files": sorted(
-            {leaving.file_sha256 for leaving in standing.counted.values() if leaving.file_sha256}
+            {leaving.file_sha256 for leaving in earlier.counted.values() if leaving.file_sha256}
         ),
         "smallest_class_together": None if together is None else together.smallest_part,
         "held": 0 if together is None else together.held,
         "withdrawn": 0 if together is None else together.withdrawn,
         "despite": judged.despite,
-        **({} if standing.same_rows is None else {"order_seen_by": plain(standing.same_rows)}),
+        **({} if earlier.same_rows is None else {"order_seen_by": plain(earlier.same_rows)}),
     }
 
 

@@ -37,7 +37,7 @@ _MOST_TRIED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standing:
+class EarlierReleases:
     """A table with its ledger.
 
     ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where something is out that
@@ -164,7 +164,7 @@ class Standing:
         """Judge classes whose last column is the known class, together with everything that is out."""
         return judge_together(table, policy, gone=self.gone_from(table))
 
-    def narrowed_to(self, numbers: Sequence[int]) -> Standing:
+    def narrowed_to(self, numbers: Sequence[int]) -> EarlierReleases:
         """The same as if only these releases were out."""
         fewer = {number: self.counted[number] for number in numbers}
         extra = {name: self.extra[name] for name in uncovered(fewer, tuple(self.extra))}
@@ -178,7 +178,7 @@ class Standing:
             firsts.setdefault(leaving.rows_as or number, number)
         return tuple(firsts.values())
 
-    def refusal(self, together: Together, judge: Callable[[Standing], Together]) -> str:
+    def refusal(self, together: Together, judge: Callable[[EarlierReleases], Together]) -> str:
         """Why a release may not leave beside what is out: with which releases it breaks which models, and what may.
 
         ``judge`` says what the release does ``together`` with some of what is out only.
@@ -205,63 +205,63 @@ def value_purpose(attribute: str) -> str:
     return f"value of {attribute}"
 
 
-def joined(standing: Standing) -> Standing:
+def joined(earlier: EarlierReleases) -> EarlierReleases:
     """With the known class of every record, where something is out that counts."""
-    if not standing.counted:
-        return replace(standing, dataset=standing.named, known=None, holders=())
+    if not earlier.counted:
+        return replace(earlier, dataset=earlier.named, known=None, holders=())
     try:
-        known, mine = _known(standing, standing.counted)
-        holders = _holders(standing, known, mine)
+        known, mine = _known(earlier, earlier.counted)
+        holders = _holders(earlier, known, mine)
     except LedgerError as error:
-        return replace(standing, dataset=standing.named, known=None, holders=(), unjoinable=str(error))
-    place = standing.rows.found(standing.present)
+        return replace(earlier, dataset=earlier.named, known=None, holders=(), unjoinable=str(error))
+    place = earlier.rows.found(earlier.present)
     is_absent = np.ones(len(known), dtype=bool)
     is_absent[place[place >= 0]] = False
-    mine = mine + COMPANION * _companions(standing, known, place)
-    table = standing.named.table
-    lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
+    mine = mine + COMPANION * _companions(earlier, known, place)
+    table = earlier.named.table
+    lookup = lookup_table(table.get_backend(), pa.table({_KEY: earlier.present, KNOWN_CLASS: mine}))
     joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY)
-    if standing.to_release:  # counted, written and put on the record; a search counts it once
+    if earlier.to_release:  # counted, written and put on the record; a search counts it once
         joined = joined.cache()
     return replace(
-        standing,
-        dataset=with_roles_of(joined, standing.named),
+        earlier,
+        dataset=with_roles_of(joined, earlier.named),
         known=known,
         holders=holders,
         is_absent=is_absent,
-        kept=(standing.kept, joined),
+        kept=(earlier.kept, joined),
     )
 
 
-def _known(standing: Standing, counted: Mapping[int, Leaving]) -> tuple[Codes, Codes]:
+def _known(earlier: EarlierReleases, counted: Mapping[int, Leaving]) -> tuple[Codes, Codes]:
     """The known class of each row that the ledger knows and of each row of the table, by some of the releases."""
-    known = standing.rows.known_classes([leaving.rows_as or n for n, leaving in counted.items()])
-    place = standing.rows.found(standing.present)
+    known = earlier.rows.known_classes([leaving.rows_as or n for n, leaving in counted.items()])
+    place = earlier.rows.found(earlier.present)
     mine = np.where(place >= 0, known[place], 0) if len(known) else np.zeros(len(place), dtype=np.int64)
-    for name in uncovered(counted, tuple(standing.extra)):  # as good as known to everybody
-        codes = standing.extra[name]
+    for name in uncovered(counted, tuple(earlier.extra)):  # as good as known to everybody
+        codes = earlier.extra[name]
         sizes = [int(mine.max()) + 1, int(codes.max()) + 1]
         mine = np.where(mine > 0, group_tuples(np.stack([mine, codes], axis=1), sizes)[1] + 1, 0)
     return known, mine
 
 
-def _holders(standing: Standing, known: Codes, mine: Codes) -> tuple[Holder, ...]:
+def _holders(earlier: EarlierReleases, known: Codes, mine: Codes) -> tuple[Holder, ...]:
     """Those who get a release for anybody where recipients hold theirs apart: each named one, and everybody else."""
-    if not standing.apart:
+    if not earlier.apart:
         return ()
-    names = dict.fromkeys(recipient_key(leaving.recipient) for leaving in standing.counted.values())
+    names = dict.fromkeys(recipient_key(leaving.recipient) for leaving in earlier.counted.values())
     held_by = {
-        name: {n: leaving for n, leaving in standing.counted.items() if leaving.is_held_as(name)} for name in names
+        name: {n: leaving for n, leaving in earlier.counted.items() if leaving.is_held_as(name)} for name in names
     }
     different = {frozenset(leaving.rows_as or n for n, leaving in some.items()): some for some in held_by.values()}
     holders = []
     for some in different.values():
-        theirs, mine_as_theirs = _known(standing, some)
+        theirs, mine_as_theirs = _known(earlier, some)
         known_as = np.zeros(int(max(known.max(initial=0), mine.max(initial=0))) + 1, dtype=np.int64)
-        if not standing.extra:  # with any, records that are gone cannot be judged at all
+        if not earlier.extra:  # with any, records that are gone cannot be judged at all
             known_as[known] = theirs
         known_as[mine] = mine_as_theirs
-        holders.append(Holder(known_as=known_as, unseen=_unseen(some, standing.attributes)))
+        holders.append(Holder(known_as=known_as, unseen=_unseen(some, earlier.attributes)))
     return tuple(holders)
 
 
@@ -270,20 +270,20 @@ def _unseen(counted: Mapping[int, Leaving], attributes: Sequence[str]) -> frozen
     return frozenset(name for name in attributes if any(name not in leaving.columns for leaving in counted.values()))
 
 
-def _companions(standing: Standing, known: Codes, place: Codes) -> Codes:
+def _companions(earlier: EarlierReleases, known: Codes, place: Codes) -> Codes:
     """Which rows stay out of the next release, so that those of their known class that are gone are not alone.
 
     Without them the whole class would have to stay out. They are the first by their digests: the same every time.
     """
     chosen = np.zeros(len(place), dtype=np.int64)
-    if standing.extra or not len(known):
+    if earlier.extra or not len(known):
         return chosen
     is_gone = np.ones(len(known), dtype=bool)
     is_gone[place[place >= 0]] = False
     gone = np.bincount(known[is_gone & (known > 0)], minlength=int(known.max(initial=0)) + 1)
-    wanted = np.where(gone > 0, np.maximum(standing.fewest - gone, 0), 0)
+    wanted = np.where(gone > 0, np.maximum(earlier.fewest - gone, 0), 0)
     rows = np.flatnonzero((place >= 0) & (wanted[known[place]] > 0))
-    order = rows[np.lexsort((standing.present[rows], known[place[rows]]))]
+    order = rows[np.lexsort((earlier.present[rows], known[place[rows]]))]
     classes = known[place[order]]
     begins = np.flatnonzero(np.concatenate([[True], classes[1:] != classes[:-1]])) if len(order) else order
     rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.concatenate([begins, [len(order)]])))
