@@ -15,6 +15,9 @@ from aegis.errors import InputError, MissingExtraError
 
 _NAME = "name in JSON"
 
+UNWRITTEN: Mapping[str, str | None] = types.MappingProxyType({_NAME: None})
+"""The metadata of a dataclass's field that JSON does not hold: what is read from there has its default."""
+
 
 def called(name: str) -> dict[str, str]:
     """The metadata of a dataclass's field that has another ``name`` in JSON."""
@@ -167,7 +170,8 @@ def _key(kind: Any, key: str) -> Any:
 
 @cache
 def _names_in_json(kind: type[Any]) -> dict[str, str]:
-    return {field.name: field.metadata.get(_NAME, field.name) for field in dataclasses.fields(kind) if field.init}
+    names = {field.name: field.metadata.get(_NAME, field.name) for field in dataclasses.fields(kind) if field.init}
+    return {name: shown for name, shown in names.items() if shown is not None}
 
 
 @cache

@@ -10,10 +10,8 @@ from aegis.commands import terminal
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
     ROLES,
-    Argument,
     Goal,
     LabelBins,
-    Option,
     PathLike,
     Person,
     PolicyLike,
@@ -28,6 +26,7 @@ from aegis.commands.fields import (
     replacing,
 )
 from aegis.errors import OptionError
+from aegis.operation import Argument, Option
 from aegis.plural import count
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     ROLES,
     Data,
     HierarchiesLike,
-    Option,
     PathLike,
     Person,
     PolicyLike,
@@ -25,6 +24,7 @@ from aegis.commands.fields import (
 )
 from aegis.commands.release import Release
 from aegis.errors import OptionError
+from aegis.operation import Option
 
 if TYPE_CHECKING:
     from aegis.library.anonymize import Anonymization

@@ -12,11 +12,9 @@ from rich.text import Text
 from aegis.commands import terminal
 from aegis.commands.command import JUDGE, command
 from aegis.commands.fields import (
-    Argument,
     ConfigurationLike,
     Hierarchies,
     Label,
-    Option,
     Person,
     PolicyLike,
     Report,
@@ -26,6 +24,7 @@ from aegis.commands.fields import (
     Working,
     replacing,
 )
+from aegis.operation import Argument, Option
 from aegis.plural import count
 
 if TYPE_CHECKING:

@@ -11,21 +11,19 @@ from aegis.commands.command import CHOOSE, LOOK_UP, command
 from aegis.commands.fields import (
     MASK_COLUMNS,
     STRENGTHS,
-    Argument,
     ConfigurationLike,
     Data,
     Hierarchies,
     HierarchiesLike,
     Label,
     LabelBins,
-    Option,
-    Options,
     PathLike,
     Seed,
     WithIdentifying,
     Working,
     replacing,
 )
+from aegis.operation import Argument, Option, Options
 from aegis.plural import count as counted
 
 if TYPE_CHECKING:

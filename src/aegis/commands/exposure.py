@@ -9,7 +9,8 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import JUDGE, command
-from aegis.commands.fields import Argument, Option, Options, SummaryLike
+from aegis.commands.fields import SummaryLike
+from aegis.operation import Argument, Option, Options
 
 if TYPE_CHECKING:
     from aegis.counts.exposure import AttributeExposure, Exposure, MaskExposure

@@ -7,7 +7,7 @@ a terminal gives, which is all that the command line needs to know and costs no 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -208,50 +208,3 @@ class Proposing(Options):
     masks: Annotated[Sequence[str], Option("Only these masks in generated configurations.", only_with="generate")] = ()
     mask_columns: Annotated[Sequence[str], Option(MASK_COLUMNS, only_with="generate")] = ()
     hierarchies: Hierarchies = None
-
-
-__all__ = [
-    "DATA",
-    "GOALS",
-    "KW_ONLY",
-    "LEDGER",
-    "LEDGER_OPTIONS",
-    "MASK_COLUMNS",
-    "NO_LEDGER",
-    "READING",
-    "ROLES",
-    "ROLE_OPTIONS",
-    "STRENGTHS",
-    "AllCores",
-    "Argument",
-    "ConfigurationLike",
-    "ConfigurationsLike",
-    "Data",
-    "DespiteLedger",
-    "Engine",
-    "Hierarchies",
-    "HierarchiesLike",
-    "Jobs",
-    "Label",
-    "LabelBins",
-    "Option",
-    "Options",
-    "Overwrite",
-    "PathLike",
-    "Person",
-    "PolicyLike",
-    "Proposing",
-    "Quasi",
-    "Reading",
-    "Report",
-    "Seed",
-    "Sensitive",
-    "SeveralConfigurations",
-    "SummaryLike",
-    "TableLike",
-    "WithIdentifying",
-    "WithLedger",
-    "WithRoles",
-    "Working",
-    "replacing",
-]

@@ -10,13 +10,10 @@ from aegis.commands import terminal
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import (
     LEDGER,
-    Argument,
     ConfigurationLike,
     Data,
     Hierarchies,
     Label,
-    Option,
-    Options,
     PathLike,
     PolicyLike,
     Reading,
@@ -24,6 +21,7 @@ from aegis.commands.fields import (
     WithLedger,
 )
 from aegis.commands.synthesize import Synthesize
+from aegis.operation import Argument, Option, Options
 from aegis.plural import count
 
 if TYPE_CHECKING:

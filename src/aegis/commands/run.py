@@ -6,11 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
-from aegis.commands.check import show_verdicts
 from aegis.commands.command import RELEASE, command
-from aegis.commands.fields import Argument, DespiteLedger, Option, Overwrite, PathLike, WithLedger, Working
-from aegis.commands.release import show_ledger
-from aegis.plural import count
+from aegis.commands.fields import DespiteLedger, Overwrite, PathLike, WithLedger, Working
+from aegis.commands.release import show_ledger, show_written
+from aegis.operation import Argument, Option
 
 if TYPE_CHECKING:
     from aegis.library.run import Rerun
@@ -47,11 +46,7 @@ def show(rerun: Rerun, options: Run) -> None:
     released = rerun.released
     for text in rerun.differences:
         terminal.aside(text)
-    show_verdicts(
-        released.verdicts,
-        title=f"{released.out} · {count(released.rows, 'row')} in {count(released.classes, 'class', 'classes')}, "
-        f"the smallest of {released.smallest_class:,}",
-    )
+    show_written(released)
     show_ledger(released.ledger)
     terminal.talk().print(rerun.headline, soft_wrap=True)
     terminal.next_step(f"aegis verify {terminal.word(released.out)} {terminal.word(released.certificate_path)}")

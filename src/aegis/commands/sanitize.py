@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
 from aegis.commands.curve import ATTACKERS
-from aegis.commands.fields import (
-    LEDGER,
-    Data,
-    Option,
-    PathLike,
-    PolicyLike,
-    Reading,
-    Report,
-    WithLedger,
-    Working,
-    replacing,
-)
+from aegis.commands.fields import LEDGER, Data, PathLike, PolicyLike, Reading, Report, WithLedger, Working, replacing
 from aegis.errors import OptionError
-from aegis.operation import names
+from aegis.operation import Option, names
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.audited_column import AuditedColumn

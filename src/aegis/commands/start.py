@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
 from aegis.commands.command import START, command
-from aegis.commands.fields import (
-    Argument,
-    Goal,
-    Label,
-    LabelBins,
-    Option,
-    Overwrite,
-    PathLike,
-    PolicyLike,
-    Seed,
-    WithLedger,
-    WithRoles,
-)
+from aegis.commands.fields import Goal, Label, LabelBins, Overwrite, PathLike, PolicyLike, Seed, WithLedger, WithRoles
+from aegis.operation import Argument, Option
 
 if TYPE_CHECKING:
     from aegis.library.guided.started import Started

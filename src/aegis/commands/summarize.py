@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     Goal,
     Label,
     LabelBins,
-    Option,
     PathLike,
     PolicyLike,
     Proposing,
@@ -24,6 +23,7 @@ from aegis.commands.fields import (
     Working,
     replacing,
 )
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     Data,
     Hierarchies,
     Label,
-    Option,
     PathLike,
     Report,
     WithIdentifying,
@@ -22,6 +21,7 @@ from aegis.commands.fields import (
     Working,
     replacing,
 )
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:

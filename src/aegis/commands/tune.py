@@ -10,7 +10,8 @@ from aegis.candidates.clusters.methods import check_tunable
 from aegis.commands import terminal
 from aegis.commands.anonymize import Categorical, Diversity
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import AllCores, Data, Option, Report, Seed, WithRoles, Working, replacing
+from aegis.commands.fields import AllCores, Data, Report, Seed, WithRoles, Working, replacing
+from aegis.operation import Option
 
 if TYPE_CHECKING:
     from aegis.library.tune import Tuning

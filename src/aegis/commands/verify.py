@@ -10,7 +10,8 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import RELEASE, command
-from aegis.commands.fields import Argument, Engine, HierarchiesLike, Option, Options, PathLike
+from aegis.commands.fields import Engine, HierarchiesLike, PathLike
+from aegis.operation import Argument, Option, Options
 
 if TYPE_CHECKING:
     from aegis.library.verify import Verification

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.regions import STAR
-from aegis.commands.release import Apply
+from aegis.commands.apply import Apply
 from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of

@@ -92,30 +92,7 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
     path = path_of(options.data, options)
     if path is None:
         raise OptionError("this source has no ledger: name one with --ledger")
-    release_options = Release(
-        options.data,
-        policy=options.policy,
-        out=f"{options.name}.csv",
-        config=options.config,
-        label=options.label,
-        insensitive=options.insensitive,
-        columns=options.columns,
-        drop_suppressed=options.drop_suppressed,
-        hierarchies=options.hierarchies,
-        ledger=path,
-        recipient=options.recipient,
-        roles=options.roles,
-        identifying=options.identifying,
-        delimiter=options.delimiter,
-        encoding=options.encoding,
-        missing=options.missing,
-        decimal_comma=options.decimal_comma,
-        day_first=options.day_first,
-        month_first=options.month_first,
-        table=options.table,
-        engine=options.engine,
-    )
-    record_release(release_options, name=options.name)
+    record_release(options.shared_with(Release, out=f"{options.name}.csv", ledger=path), name=options.name)
     return _shown(read_ledger(path))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from aegis.library.tables.proposals import find_hierarchies
 from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import without_known
-from aegis.result import Result, plain
+from aegis.result import UNWRITTEN, Result, plain
 
 SAYS_SOMETHING = 5e-6
 """A smaller utility is printed as nothing."""
@@ -69,7 +69,7 @@ class FoundBoxes(Result):
     ``together_with`` are the releases of the table's ledger that it satisfies the policy together with.
     """
 
-    boxes: Boxes | None = None
+    boxes: Boxes | None = field(default=None, metadata=UNWRITTEN)
     id: str
     label: str
     measure: str
@@ -113,8 +113,7 @@ class FoundBoxes(Result):
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis search --space boxes --json`` prints, without the boxes themselves."""
-        figures = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes"}
-        return {"recoding": self.words, **figures, "utility_note": self.utility_note}
+        return {"recoding": self.words, **plain(self), "utility_note": self.utility_note}
 
     @classmethod
     def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:

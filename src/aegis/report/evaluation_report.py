@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.evaluation.agreement import over_draws
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, figure, percent, seconds
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.evaluation.agreement import Agreement, Spread

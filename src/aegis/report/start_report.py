@@ -9,8 +9,7 @@ from aegis.learners.goal import goal_called
 from aegis.learners.race_result import NO_LOSS
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import count, percent
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Fact
+from aegis.report.page import Fact, picture, render_page
 from aegis.report.svg import Svg
 
 if TYPE_CHECKING:

@@ -12,19 +12,9 @@ from rich.text import Text
 from aegis.catalog.commands.catalog_options import Product, RemoteCatalog, client
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import (
-    Argument,
-    Data,
-    Hierarchies,
-    Label,
-    Option,
-    PathLike,
-    PolicyLike,
-    WithRoles,
-    Working,
-)
+from aegis.commands.fields import Data, Hierarchies, Label, PathLike, PolicyLike, WithRoles, Working
 from aegis.errors import ConflictError, GuaranteeError, OtherLedgerError, RoleError
-from aegis.operation import operation
+from aegis.operation import Argument, Option, operation
 from aegis.plural import count
 from aegis.result import Result
 
