@@ -8,7 +8,7 @@ An options class is a frozen dataclass whose fields carry an `Option` (or an `Ar
 
         data: Annotated[TableLike, Argument("A table.")]
         _: KW_ONLY
-        policy: Annotated[PolicyLike, Option("What must hold (YAML).")]
+        policy: Annotated[PolicyLike, Option("The privacy policy (YAML).")]
 
     @operation(Check)
     def check(options: Check) -> Checked: ...

@@ -157,7 +157,7 @@ def test_what_is_kept_between_two_sittings_knows_what_can_leave(raced: Compariso
     others = again
     for name in again.able[:-1]:
         others = others.without(name, because="refused")
-    with pytest.raises(PolicyNotSatisfiedError, match="no other candidate can leave"):
+    with pytest.raises(PolicyNotSatisfiedError, match="no other candidate can be released"):
         others.without(again.able[-1], because="refused")
 
 

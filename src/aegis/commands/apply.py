@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Apply(WithIdentifying):
-    """Mask rows without checking a policy; values never seen go to open buckets or become * (see the how-to)."""
+    """Mask rows without checking a policy; values not seen before go to open-ended ranges or become *."""
 
     data: Data
     _: KW_ONLY

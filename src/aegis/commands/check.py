@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check(WithIdentifying):
-    """Hold a table against a policy: as it is, masked by a configuration, or by several whose rows can be linked.
+    """Check a table against a policy: as it is, masked by a configuration, or by several whose rows can be linked.
 
     Files that were released of it are judged like configurations.
 
@@ -39,7 +39,7 @@ class Check(WithIdentifying):
 
     data: Data
     _: KW_ONLY
-    policy: Annotated[PolicyLike, Option("The policy file (YAML).")]
+    policy: Annotated[PolicyLike, Option("The privacy policy (YAML).")]
     config: Annotated[
         SeveralConfigurations | None,
         Option(

@@ -61,7 +61,7 @@ class Compare(Clustering):
         ),
     ] = "released"
     cache: Annotated[
-        PathLike | None, Option("A folder for what is done: an interrupted comparison goes on from there.")
+        PathLike | None, Option("A folder that keeps results: an interrupted comparison continues from there.")
     ] = None
     jobs: AllCores = None
     report: Report = None

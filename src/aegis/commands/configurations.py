@@ -39,7 +39,7 @@ class Generate(WithIdentifying, Working):
     out: Annotated[PathLike | None, Option("The YAML or JSON file to write.")] = None
     label: Label = None
     label_bins: LabelBins = None
-    count: Annotated[int, Option("How many.", minimum=1)] = 50
+    count: Annotated[int, Option("How many configurations to make.", minimum=1)] = 50
     strength: Annotated[str, Option("How strong they are.", choices=STRENGTHS)] = "mixed"
     masks: Annotated[Sequence[str], Option("Only these masks, comma separated.")] = ()
     mask_columns: Annotated[Sequence[str], Option(MASK_COLUMNS)] = ()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expose(Options):
-    """Say what published summaries show when laid over each other: the smallest cells, and the records in them."""
+    """Show what published summaries reveal when combined: the smallest cells, and the records in them."""
 
     summary: Annotated[SummaryLike, Argument("A summary folder.")]
     _: KW_ONLY

@@ -30,17 +30,17 @@ from aegis.plural import count
 if TYPE_CHECKING:
     from aegis.library.release import Released
 
-Fitted = Annotated[PathLike | None, Option("Write the configuration as fitted to these rows here (YAML).")]
-Mapped = Annotated[PathLike | None, Option("Write what became of each value here (CSV, readable by you only).")]
+Fitted = Annotated[PathLike | None, Option("Write the fitted configuration, for new rows, to this file (YAML).")]
+Mapped = Annotated[PathLike | None, Option("Write what each value became to this file (CSV, readable by you only).")]
 
 
 @dataclass(frozen=True)
 class Release(WithIdentifying, WithLedger):
-    """Write a masked table with its certificate, if it satisfies the policy together with all that left before."""
+    """Write a masked table with its certificate, if it satisfies the policy together with all earlier releases."""
 
     data: Data
     _: KW_ONLY
-    policy: Annotated[PolicyLike, Option("What must hold (YAML).")]
+    policy: Annotated[PolicyLike, Option("The privacy policy (YAML).")]
     out: Annotated[str | Path, Option("A .csv or .parquet file, or a database URL (…#table).")]
     config: Annotated[
         ConfigurationLike | None,
@@ -65,7 +65,7 @@ class Release(WithIdentifying, WithLedger):
     ] = ()
     sign: Annotated[PathLike | None, Option("Sign the certificate with this private key (aegis key new).")] = None
     for_: Annotated[
-        str | None, Option("The catalog's request that it is made for; the certificate is good for no other.")
+        str | None, Option("The catalog's request that the release is for; its certificate is valid for that one only.")
     ] = None
     fitted: Fitted = None
     mapping: Mapped = None
@@ -74,7 +74,7 @@ class Release(WithIdentifying, WithLedger):
     rows_of: Annotated[
         PathLike | None,
         Option(
-            "The table that a finished one was made of, in the same order: judge it by that table's ledger.",
+            "The original of a table that was anonymized before, rows in the same order: its ledger is used.",
             section=LEDGER,
         ),
     ] = None
@@ -118,7 +118,7 @@ def show_written(released: Released) -> None:
 def show_ledger(ledger: Mapping[str, Any] | None) -> None:
     """What the release was judged together with, and what waits."""
     if ledger is None:
-        terminal.aside("judged alone: there is no ledger of what left before")
+        terminal.aside("judged alone: there is no ledger of earlier releases")
         return
     beside = count(len(ledger["together_with"]), "earlier release")
     terminal.aside(f"entry {ledger['number']} of {ledger['name']}, judged together with {beside}")

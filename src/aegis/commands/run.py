@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run(WithLedger, Working):
-    """Release a table again as its project decided: the same roles, policy and masks, attacked, with the same ledger.
+    """Release a newer version of a table as its project decided: same roles, policy, masks and ledger; attacked again.
 
-    The file is another state of the same table. --choose races new candidates; the masks stay otherwise.
+    The masks stay the same; --choose makes new candidates and takes the best of them.
     """
 
-    data: Annotated[PathLike | None, Argument("The file of today (default: the one that the project names).")] = None
+    data: Annotated[PathLike | None, Argument("The newer file (default: the one that the project names).")] = None
     _: KW_ONLY
     project: Annotated[PathLike, Option("The project file that aegis start wrote.")] = "aegis.yaml"
-    delimiter: Annotated[str | None, Option("Field delimiter of today's file (default: as the project says).")] = None
-    encoding: Annotated[str | None, Option("Encoding of today's file (default: as the project says).")] = None
-    choose: Annotated[bool, Option("Race candidates again and take the one that is recommended now.")] = False
+    delimiter: Annotated[str | None, Option("Field delimiter of the newer file (default: as the project says).")] = None
+    encoding: Annotated[str | None, Option("Encoding of the newer file (default: as the project says).")] = None
+    choose: Annotated[bool, Option("Make candidates again and take the one that is recommended now.")] = False
     out: Annotated[PathLike | None, Option("The release (default: NAME.released.csv beside the project).")] = None
     overwrite: Overwrite = False
     despite_ledger: DespiteLedger = None

@@ -1,8 +1,8 @@
 """Rank candidates by what models reach on them: the product's first question, as four verbs.
 
-``count → judge → score → rank``: rows are counted once, the policy decides from the counts which candidates may leave,
-those race on one stated sample of the rows, and the result is ranked with reasons. A summary that a provider wrote has
-the first three behind it.
+``count → judge → score → rank``: rows are counted once, the policy decides from the counts which candidates may be
+released, those race on one stated sample of the rows, and the result is ranked with reasons. A summary that a provider
+wrote has the first three behind it.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
 class _Pipeline:
     """A table, what has to hold, and its candidates: proposed and judged once, whatever they are to predict.
 
-    ``roles`` are those given, completed by the policy's; ``earlier`` is what left of the table before.
+    ``roles`` are those given, completed by the policy's; ``earlier`` is what was released from the table before.
     """
 
     options: Advise
@@ -195,7 +195,7 @@ class _Pipeline:
         return roles if self.policy is None else self.policy.roles_in(self.dataset.schema, roles)
 
     def _raced(self, verdicts: Verdicts, others: OtherCandidates, summary: Summary, sample: Sample) -> RaceResult:
-        """What models reach on each candidate that may leave."""
+        """What models reach on each candidate that may be released."""
         if not verdicts.passed and not others.passed:
             rejected = {**verdicts.rejected, **others.rejected}
             raise PolicyNotSatisfiedError(

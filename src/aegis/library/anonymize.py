@@ -47,8 +47,8 @@ from aegis.result import Result, plain
 class Anonymization(Result):
     """A clustered table, written or not, with what it cost and what it protects.
 
-    ``not_judged_with`` says that something left of the source before, which this table was not judged with. ``table``
-    and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
+    ``not_judged_with`` says that something was released from the source before, which this table was not judged with.
+    ``table`` and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
     ``filled`` are the columns in which missing numbers stand at the median of the others.
     """
 

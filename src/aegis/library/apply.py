@@ -41,7 +41,7 @@ class Applied(Result):
 
     ``masked`` are the masked columns, ``fitted_here`` those whose masks read something off these rows,
     ``looks_identifying`` those without role and mask that have a value of their own in nearly every row.
-    ``not_judged_with`` says that something left of the table before, which this was not judged with.
+    ``not_judged_with`` says that something was released from the table before, which this was not judged with.
     """
 
     out: Path

@@ -38,7 +38,7 @@ class Checked(Result):
     table as it came. ``unlisted_are_insensitive`` are the columns without a role: nobody decided that they are.
     Of several configurations judged ``together``, ``breaking`` are those that break the policy together. Where ``unit``
     names the column that says whose records they are, sizes of classes and all models count people. ``made_of`` says
-    that a command made the table of another one's rows: what is out of those was not looked at.
+    that a command made the table of another one's rows: earlier releases of those were not looked at.
     """
 
     satisfied: bool

@@ -1,4 +1,4 @@
-"""What left of a table: shown, added to by hand, taken out of the reckoning, and limited."""
+"""What was released from a table: shown, added to by hand, taken out of the reckoning, and limited."""
 
 from __future__ import annotations
 

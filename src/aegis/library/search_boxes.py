@@ -123,8 +123,8 @@ class FoundBoxes(Result):
 def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> FoundBoxes:
     """Grow boxes for the label under the policy, as ``anonymize`` with ``method="boxes"`` does, and say what they do.
 
-    They are grown for one release. Where something is out of the table they are judged together with it, and raise
-    PolicyNotSatisfiedError where that breaks the policy.
+    They are grown for one release. Where something was released from the table they are judged together with it, and
+    raise PolicyNotSatisfiedError where that breaks the policy.
     """
     earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
@@ -178,13 +178,14 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
 
 
 def _check_together(boxes: Boxes, seen: ClassTable, under: BoxesUnderLedger) -> None:
-    """Raise where the best boxes break the policy together with what is out: with which releases, and which models."""
+    """Raise where the best boxes break the policy together with earlier releases: with which releases, and which
+    models."""
     together = under.judge(boxes, seen)
     if together.satisfied:
         return
     refusal = under.earlier.refusal(together, lambda fewer: under.judged_with(boxes, fewer))
     raise PolicyNotSatisfiedError(
-        f"the best boxes may not leave: {refusal} (--space both looks for masks that hold together with it)"
+        f"the best boxes may not be released: {refusal} (--space both looks for masks that hold together with it)"
     )
 
 

@@ -101,7 +101,7 @@ def _ledger(dataset: Dataset, options: Summarize) -> SharedBudget | None:
         options.refuse("recipient", because="this source has no ledger: name one with --ledger")
         return None
     if options.epsilon is None and options.ledger is None and not read_ledger(shared.path).entries:
-        options.refuse("recipient", because="nothing left of this table yet, so there is no ledger: name one")
+        options.refuse("recipient", because="nothing was released from this table yet, so there is no ledger: name one")
         return None
     return shared
 

@@ -59,7 +59,7 @@ def sentence(started: Started, comparison: Comparison) -> str:
     if best.smallest_class:
         who, others = ("no row", "others") if comparison.unit is None else ("nobody", "other people")
         alike = f" {who} can be told from fewer than {best.smallest_class - 1} {others}, and"
-    verb = "may leave" if started.out is None else "is released"
+    verb = "may be released" if started.out is None else "is released"
     reached = f"models reach {race.shown(best.performance)} {race.title} on it"
     original = race.shown(race.unmasked.performance)
     if best.kept == NO_LOSS:

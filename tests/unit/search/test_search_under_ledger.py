@@ -1,4 +1,5 @@
-"""A search under a ledger: what it leaves at once is what judging every node together with what is out refuses too."""
+"""A search under a ledger: what it leaves at once is what judging every node together with earlier releases refuses
+too."""
 
 from __future__ import annotations
 

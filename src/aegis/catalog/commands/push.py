@@ -70,7 +70,7 @@ class PushRelease(RemoteCatalog, Working):
 
 @dataclass(frozen=True)
 class PushTogether(RemoteCatalog, WithRoles):
-    """Judge here what the maskings of a product show together with what is out, and push the verdicts.
+    """Judge here what the maskings of a product show together with earlier releases, and push the verdicts.
 
     Experts see them before they approve: what breaks the policy together is refused. Rows stay here.
     """
@@ -273,7 +273,7 @@ def push_summary(options: PushSummary) -> PushedSummary:
 
 @operation(PushTogether)
 def push_together(options: PushTogether) -> PushedTogether:
-    """Judge every masking of a product with what is out, and every two of them, on the rows; push the verdicts."""
+    """Judge every masking of a product with earlier releases, and every two of them, on the rows; push the verdicts."""
     from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
     from aegis.library.tables.opening import open_table
     from aegis.library.tables.proposals import find_hierarchies
@@ -330,7 +330,8 @@ def push_release(options: PushRelease) -> PushedRelease:
 
 
 def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
-    """Raise for a table that was made of another one's rows and certified alone: nobody judged it with what is out."""
+    """Raise for a table that was made of another one's rows and certified alone: nobody judged it with earlier
+    releases."""
     from aegis.data.schema import Roles
     from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
     from aegis.library.tables.written import open_written

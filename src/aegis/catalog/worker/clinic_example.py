@@ -202,7 +202,7 @@ def _release(catalog: Catalog, provider: Actor, table: Path, chosen: Any, reques
 
 
 def _judge_together(catalog: Catalog, provider: Actor, table: Path) -> None:
-    """What the maskings show beside what is out, judged where the rows are: as `aegis push together` does."""
+    """What the maskings show beside earlier releases, judged where the rows are: as `aegis push together` does."""
     with catalog.read(provider) as work:
         listed = configurations.list_configurations(work, product=NAME)
         page = ledger.ledger(work, product=NAME)

@@ -1,4 +1,4 @@
-"""Boxes judged together with what is out of the table that they were grown on, from its class table alone."""
+"""Boxes judged together with the earlier releases of the table that they were grown on, from its class table alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from aegis.privacy.together import KNOWN_CLASS, Together, judge_together
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoxesUnderLedger:
-    """A table of which something is out, counted with the known class of every record for boxes to be judged by."""
+    """A table of which something was released, counted with the known class of every record for boxes to be judged
+    by."""
 
     earlier: EarlierReleases
     policy: Policy
@@ -33,7 +34,7 @@ class BoxesUnderLedger:
     hierarchies: Mapping[str, Hierarchy]
 
     def counts(self) -> ClassTable:
-        """The classes of the table, the known class last; raises where boxes cannot be judged with what is out."""
+        """The classes of the table, the known class last; raises where boxes cannot be judged with earlier releases."""
         masked = masks_to_repeat(self.earlier)
         if masked:
             raise LedgerError(
@@ -43,7 +44,7 @@ class BoxesUnderLedger:
         return self._counted(self.earlier)
 
     def judge(self, boxes: Boxes, counts: ClassTable) -> Together:
-        """What somebody sees who links the rows of a table in ``boxes`` to everything that is out."""
+        """What somebody sees who links the rows of a table in ``boxes`` to all earlier releases."""
         return self._judged(self.earlier, boxes, counts)
 
     def judged_with(self, boxes: Boxes, earlier: EarlierReleases) -> Together:

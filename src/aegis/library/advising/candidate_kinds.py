@@ -42,8 +42,8 @@ class Workshop:
 
     ``seconds`` is the most that a search may take; None stands for the usual ones. Without ``ways`` boxes are cut the
     usual way, and no other is tried. What one kind made and another builds on is ``shared`` by name, so that it is made
-    once. ``earlier`` is what left of the table before: what is made is judged together with that, or rejected where it
-    cannot be.
+    once. ``earlier`` is what was released from the table before: what is made is judged together with that, or
+    rejected where it cannot be.
     """
 
     dataset: Dataset

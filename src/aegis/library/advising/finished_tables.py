@@ -57,7 +57,8 @@ def judged_tables(
 ) -> list[JudgedTable]:
     """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are.
 
-    ``earlier`` is what left of the table before: then they must be in its order, and are judged together with that.
+    ``earlier`` is what was released from the table before: then they must be in its order, and are judged together
+    with that.
     """
     rows = count_rows(dataset.table)
     return [
@@ -135,7 +136,7 @@ def _together(
     hierarchies: Mapping[str, Hierarchy],
     earlier: EarlierReleases,
 ) -> CandidateVerdict:
-    """The verdict on a table that satisfies the policy by itself, together with what is out, row by row."""
+    """The verdict on a table that satisfies the policy by itself, together with earlier releases, row by row."""
     shown = ask(written.table)
     check_same_rows(ask(dataset.table), shown, source=dataset.name, finished=written.name)
     known_classes = ask(earlier.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]

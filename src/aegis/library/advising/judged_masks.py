@@ -94,7 +94,7 @@ class MasksToJudge:
         own: set[str],
         verdicts_of: Callable[[Sequence[Configuration]], Verdicts],
     ) -> Verdicts:
-        """Where something is out, generated ones repeat its masks of sensitive columns; others have to."""
+        """Where something was released before, generated ones repeat its masks of sensitive columns; others have to."""
         if self.earlier is None:
             return verdicts_of(candidates)
         repeated = masks_to_repeat(self.earlier)
@@ -146,7 +146,7 @@ class MasksToJudge:
         """Why nothing is left to rank, and the way out."""
         first = next(iter(verdicts.rejected.values()), "")
         if first and not verdicts.by_name:
-            return f"none of the configurations may leave: {first}"
+            return f"none of the configurations may be released: {first}"
         tried = f"none of the {len(verdicts.rejected)} configurations satisfies the policy"
         if not made:
             return f"{tried}; mask more, or search for one with --candidates search"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OtherCandidates:
-    """Those that may leave, and why the rest may not."""
+    """Those that may be released, and why the rest may not."""
 
     passed: tuple[JudgedTable | Made, ...] = ()
     rejected: Mapping[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class OtherCandidates:
 
     @property
     def verdicts(self) -> dict[str, CandidateVerdict]:
-        """What the policy says of each that may leave."""
+        """What the policy says of each that may be released."""
         return {candidate.name: candidate.verdict for candidate in self.passed if candidate.verdict is not None}
 
     @property

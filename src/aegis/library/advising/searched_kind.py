@@ -114,7 +114,7 @@ def _note(result: SearchResult, seconds: float) -> str:
 
 
 def _of_the_table(workshop: Workshop, *, seconds: float) -> tuple[SearchResult, Configuration, CandidateVerdict]:
-    """What would be released: found on all rows, and judged together with what is out."""
+    """What would be released: found on all rows, and judged together with earlier releases."""
     policy, label, earlier = workshop.policy, workshop.label, workshop.earlier
     repeated: dict[str, Mask] = {} if earlier is None else masks_to_repeat(earlier)
     rows = workshop.dataset if earlier is None else earlier.dataset

@@ -84,7 +84,7 @@ def compare(
     kinds = settings.wanted
     if constrained and (alone := tuple(kind for kind in kinds if kind not in FOUND_BY_MASKS)):
         notes.append(
-            f"something left of this table before, and only masks can be judged together with that: "
+            f"something was released from this table before, and only masks can be judged together with that: "
             f"{', '.join(alone)} were not made"
         )
         kinds = tuple(kind for kind in kinds if kind in FOUND_BY_MASKS)

@@ -116,11 +116,11 @@ class Comparison(Result):
 
     @property
     def able(self) -> tuple[str, ...]:
-        """The candidates that can leave."""
+        """The candidates that can be released."""
         return tuple(candidate.name for candidate in self.candidates if candidate.can_leave)
 
     def instead(self, name: str) -> str:
-        """Why a candidate that cannot leave here cannot, and the command that makes it where there is one."""
+        """Why a candidate that cannot be released here cannot, and the command that makes it where there is one."""
         if name in self.rejected:
             return f"{name} was refused: {self.rejected[name]}"
         commands = {place.configuration: place.command for place in self.ranking.ranking}
@@ -134,7 +134,7 @@ class Comparison(Result):
             for candidate in self.candidates
         )
         if not any(candidate.can_leave for candidate in left):
-            raise PolicyNotSatisfiedError(f"{name} was refused, and no other candidate can leave: {because}")
+            raise PolicyNotSatisfiedError(f"{name} was refused, and no other candidate can be released: {because}")
         recommended = recommend(left, self.ranking)
         others = tuple(candidate for candidate in left if candidate.name != name)
         return replace(
@@ -262,7 +262,7 @@ def _beats(other: RankedConfiguration, place: RankedConfiguration, sign: float) 
 
 
 def recommend(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
-    """The most useful that can leave; among equally useful ones the one that gives fewest rows away.
+    """The most useful that can be released; among equally useful ones the one that gives fewest rows away.
 
     Where nothing tells the label all are equally useful.
     """

@@ -166,7 +166,7 @@ class OpenTable:
         ledger: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Comparison:
-        """Make candidates, judge them by the policy and race those that may leave."""
+        """Make candidates, judge them by the policy and race those that may be released."""
         for kind in candidates:
             CANDIDATES[kind]  # says which there are if it is not one of them
         compared = compare(
@@ -200,7 +200,8 @@ class OpenTable:
 
         Without ``out`` it is written to a folder that goes when Python ends. A file has a ledger beside it; a data
         frame has none unless ``ledger`` names one. Boxes and clusters are judged as they are written:
-        `PolicyNotSatisfiedError` says that they may not leave, and ``compared.without(name, because=…)`` what is next.
+        `PolicyNotSatisfiedError` says that they may not be released, and ``compared.without(name, because=…)`` what is
+        next.
         """
         compared = self.compare(ledger=ledger) if compared is None else compared
         chosen = candidate or compared.recommended

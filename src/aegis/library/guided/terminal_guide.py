@@ -175,7 +175,7 @@ class TerminalGuide(Guide):
         if comparison.rejected:
             kinds = {name: why for name, why in comparison.rejected.items() if not name.startswith("g")}
             terminal.aside(
-                f"{count(len(comparison.rejected), 'candidate')} may not leave"
+                f"{count(len(comparison.rejected), 'candidate')} may not be released"
                 + "".join(f"; {name}: {why}" for name, why in kinds.items())
             )
         for note in (*comparison.notes, *comparison.ranking.notes):

@@ -1,4 +1,5 @@
-"""What is out of a table, as a constraint on what may leave next: what everybody who holds it knows of each row."""
+"""The earlier releases of a table, as a constraint on what may be released next: what everybody who holds it knows of
+each row."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ _MOST_TRIED = 12
 class EarlierReleases:
     """A table with its ledger.
 
-    ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where something is out that
+    ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where an earlier release
     counts (``counted``); ``named`` has only the digests, and so has ``source``, which shows the rows as they are even
     where a table made of them is released. ``present`` are the digests of its rows, ``version`` that of all of it, None
     where nothing is ``to_release`` and the ledger knows one version only: then none is older than another.
@@ -86,7 +87,7 @@ class EarlierReleases:
 
     @property
     def constrains(self) -> bool:
-        """Whether anything is out that a new release can be judged together with."""
+        """Whether there is an earlier release that a new release can be judged together with."""
         return bool(self.counted) and self.unjoinable is None
 
     def gone_from(self, table: ClassTable) -> Gone | None:
@@ -161,7 +162,7 @@ class EarlierReleases:
         return f"{VALUE}{self.attributes.index(name)}"
 
     def judge(self, table: ClassTable, policy: Policy) -> Together:
-        """Judge classes whose last column is the known class, together with everything that is out."""
+        """Judge classes whose last column is the known class, together with all earlier releases."""
         return judge_together(table, policy, gone=self.gone_from(table))
 
     def narrowed_to(self, numbers: Sequence[int]) -> EarlierReleases:
@@ -179,9 +180,9 @@ class EarlierReleases:
         return tuple(firsts.values())
 
     def refusal(self, together: Together, judge: Callable[[EarlierReleases], Together]) -> str:
-        """Why a release may not leave beside what is out: with which releases it breaks which models, and what may.
+        """Why a release may not follow the earlier ones: with which releases it breaks which models, and what may.
 
-        ``judge`` says what the release does ``together`` with some of what is out only.
+        ``judge`` says what the release does ``together`` with some of the earlier releases only.
         """
         numbers = self.different
         if 1 < len(numbers) <= _MOST_TRIED:
@@ -206,7 +207,7 @@ def value_purpose(attribute: str) -> str:
 
 
 def joined(earlier: EarlierReleases) -> EarlierReleases:
-    """With the known class of every record, where something is out that counts."""
+    """With the known class of every record, where an earlier release counts."""
     if not earlier.counted:
         return replace(earlier, dataset=earlier.named, known=None, holders=())
     try:

@@ -1,4 +1,5 @@
-"""The ledger of a table, read, and the rows of the table, known again: what is out, for what may leave next."""
+"""The ledger of a table, read, and the rows of the table, known again: earlier releases, for what may be released
+next."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def earlier_releases_of(
     order: what leaves is what it shows of them.
 
     Raises where the rows are known to have another ledger. Only what is ``to_release`` something needs the rows of a
-    table of which nothing is out. ``despite`` is the reason to begin another ledger where that of the rows is missing.
+    table of which nothing was released. ``despite`` is the reason to begin another ledger where that of the rows is
+    missing.
     """
     if not options.has_ledger:
         return None
@@ -167,7 +169,7 @@ def _named(
 def constraint_on(
     data: object, dataset: Dataset, options: WithLedger, *, policy: Policy, roles: Roles
 ) -> EarlierReleases | None:
-    """What is out of a table, for whoever looks for what may leave next; None where nothing counts."""
+    """The earlier releases of a table, for whoever looks for what may be released next; None where nothing counts."""
     earlier = earlier_releases_of(data, dataset, options, policy=policy, roles=roles)
     if earlier is not None and earlier.unjoinable is not None:
         raise LedgerError(earlier.unjoinable)

@@ -73,7 +73,8 @@ def recognise(
     to_write: bool = False,
     despite: str | None = None,
 ) -> Recognised:
-    """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what left of it.
+    """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what was released from
+    it.
 
     Raises where the rows are those of a table with another ledger, where they were made of another table's, where their
     ledger is missing, and where the ledger is an older copy of itself. Only what is ``to_write`` into the ledger needs
@@ -110,7 +111,8 @@ def recognise(
                 else ("give --ledger none to go on without it")
             )
             raise OtherLedgerError(
-                f"something left of the rows of {dataset.name} before, and their ledger {table.ledger} is missing or "
+                f"something was released from the rows of {dataset.name} before, and their ledger {table.ledger} is "
+                "missing or "
                 f"was written anew; put it back with its private folder, or {way_out}"
             )
         given_up.append(table.id)
@@ -190,7 +192,7 @@ def _is_there(table: RegisteredTable) -> bool:
 
 def _elsewhere(name: str, table: RegisteredTable) -> str:
     return (
-        f"{name} holds rows of {table.source}, of which something left before: give its ledger with "
+        f"{name} holds rows of {table.source}, of which something was released before: give its ledger with "
         f"--ledger {table.ledger}, so that both are judged together (--ledger none judges it alone)"
     )
 

@@ -1,7 +1,7 @@
 """A finished table beside the rows that it was made of: clusters, boxes, sanitized columns, joined row by row.
 
 Whoever made such a table knows which row became which, because they stand in the same order. So it is judged together
-with what is out of its source, and its classes are kept in the source's ledger, as if masks had made it.
+with the earlier releases of its source, and its classes are kept in the source's ledger, as if masks had made it.
 
 `released_files` reads several such files, to be judged together with configurations: one whose certificate says how it
 was masked is that configuration; what any other shows of each row becomes a column of the table, and a configuration
@@ -65,7 +65,8 @@ class SameRows:
         return (
             f"which row is which was seen by {', '.join(self.columns)}, the only columns that are as they were, and by "
             f"these {self.rows_told_apart:,} of {self.rows:,} rows are told apart: that the others stand in the order "
-            "of the source is taken on its word, and what they show together with what is out holds only if they do"
+            "of the source is taken on its word, and what they show together with earlier releases holds only if "
+            "they do"
         )
 
 

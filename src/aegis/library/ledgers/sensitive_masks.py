@@ -74,7 +74,7 @@ def _cannot_be_looked_at(name: str, then: Shown, entry: str) -> str:
 
 
 def why_masked_otherwise(earlier: EarlierReleases, configuration: Configuration) -> str | None:
-    """Why a configuration cannot be judged together with what is out, in a sentence; None where it can."""
+    """Why a configuration cannot be judged together with earlier releases, in a sentence; None where it can."""
     try:
         check_same_contents(earlier, configuration)
     except LedgerError as error:

@@ -1,7 +1,7 @@
 """The scene of an attack: releases with what is known of their masking, and the true table.
 
-Releases are files with their certificates, or what left of a table before, made again from its ledger so that a new
-release is attacked together with it.
+Releases are files with their certificates, or what was released from a table before, made again from its ledger so
+that a new release is attacked together with it.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def _counts(content: Mapping[str, Any], policy: Policy) -> _Counts:
         "of_source": content["source"]["rows"],
         "suppressed": content["suppressed"]["records"],
     }
-    waiting = [ledger.get("held", 0), ledger.get("withdrawn", 0)]  # not released, for the sake of what is out
+    waiting = [ledger.get("held", 0), ledger.get("withdrawn", 0)]  # not released, for the sake of earlier releases
     if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in stated.values()) or any(
         isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in waiting
     ):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def attacks_wanted(named: Sequence[str], policy: Policy, earlier: EarlierReleases | None = None) -> tuple[str, ...]:
     """The attacks to run on a release: those named, and those that the policy limits.
 
-    Attacks on several releases are run where ``earlier`` says that something is out already.
+    Attacks on several releases are run where ``earlier`` says that something was released already.
     """
     if not named and not policy.attacks:
         return ()
@@ -30,7 +30,9 @@ def attacks_wanted(named: Sequence[str], policy: Policy, earlier: EarlierRelease
     several = earlier is not None and earlier.constrains
     for name in named:
         if ATTACKS[name].least_releases > 1 and not several:
-            raise OptionError(f"the attack {name!r} needs several releases, and nothing is out that this one joins")
+            raise OptionError(
+                f"the attack {name!r} needs several releases, and there is no earlier release that this one joins"
+            )
     limited = [name for name in dict(policy.attacks) if several or ATTACKS[name].least_releases == 1]
     return tuple(dict.fromkeys((*named, *limited)))
 
@@ -48,8 +50,8 @@ def attack_draft(
 ) -> tuple[AttackResult, ...]:
     """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded.
 
-    Attacks on several releases see what is out as well, and so do those that read off groups, unless that cannot be
-    made again and the policy sets them no limit. ``roles`` are those of the columns that are written, ``all_roles``
+    Attacks on several releases see earlier releases as well, and so do those that read off groups, unless that cannot
+    be made again and the policy sets them no limit. ``roles`` are those of the columns that are written, ``all_roles``
     also of those that somebody may have from before.
     """
     if not attacks:
@@ -92,7 +94,7 @@ def attack_draft(
             f"{100 * (result.limit or 0):g} % are allowed"
             for result in exceeded
         )
-        more = ", or release what is out again" if any(len(result.releases) > 1 for result in exceeded) else ""
+        more = ", or release an earlier one again" if any(len(result.releases) > 1 for result in exceeded) else ""
         raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}")
     return results
 
@@ -114,7 +116,8 @@ def _check_without(unmade: str, attacks: Sequence[str], *, limited: Collection[s
     for name in attacks:
         if ATTACKS[name].least_releases > 1:
             raise OptionError(
-                f"the attack {name!r} needs what is out, and what {unmade} showed cannot be made again; leave it out, "
+                f"the attack {name!r} needs earlier releases, and what {unmade} showed cannot be made again; leave "
+                "it out, "
                 "and run aegis attack on the files"
             )
 

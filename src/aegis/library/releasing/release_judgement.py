@@ -1,4 +1,4 @@
-"""Counts → verdict: the release by itself, together with what is out, and what becomes of each class."""
+"""Counts → verdict: the release by itself, together with earlier releases, and what becomes of each class."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aegis.releases.row_digest import OWN
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judged:
-    """The release by itself, what becomes of each class, and what it does together with what is out."""
+    """The release by itself, what becomes of each class, and what it does together with earlier releases."""
 
     own: Judgement
     treatment: NDArray[np.int8]
@@ -44,7 +44,9 @@ def judge_release(source: Source, counts: ReleaseCounts, options: Release) -> Ju
         return replace(judged, despite=options.despite_ledger)
     if earlier is None or not earlier.constrains:
         if earlier is None or not earlier.recognised.given_up:
-            options.refuse("despite_ledger", because="nothing is out that it could be judged together with")
+            options.refuse(
+                "despite_ledger", because="there is no earlier release that it could be judged together with"
+            )
         judged = judged_alone(source, counts)
         check_alone(judged.own, counts.classes)
         return replace(judged, despite=options.despite_ledger)
@@ -105,7 +107,8 @@ def treated(source: Source, counts: ReleaseCounts, judged: Judged) -> ir.Table:
     table = with_suppression(counts.published.table, classes, judged.treatment == HELD, drop=True, starred=())
     if not (judged.treatment != HELD).any():
         raise PolicyNotSatisfiedError(
-            f"nothing was released: all {classes.records:,} rows wait, for each would be told apart from what is out"
+            f"nothing was released: all {classes.records:,} rows wait, for each would be told apart from earlier "
+            "releases"
         )
     if dropped or starred:
         table = with_suppression(table, classes, judged.treatment == STARRED, drop=dropped, starred=starred)

@@ -1,4 +1,4 @@
-"""Sanitized tables and the ledger: judged together with what is out, and put on record, a file for each recipient.
+"""Sanitized tables and the ledger: judged together with earlier releases, and put on record, a file for each recipient.
 
 The ledger speaks of the source's columns. A file shows what its recipient knows as it is, and of a private column what
 was drawn; that is taken for the value itself wherever a later release is judged by it, from which it tells less.
@@ -62,11 +62,11 @@ class OnRecord:
 def open_record(
     options: Sanitize, dataset: Dataset, *, private: Sequence[str], public: Sequence[str]
 ) -> OnRecord | None:
-    """The table's ledger, once the public file was judged together with everything that is out; None without one.
+    """The table's ledger, once the public file was judged together with all earlier releases; None without one.
 
     Raises where the policy does not hold together or asks for less than before, where there is none to judge by
-    although something is out, and where a private column was shown before: a second draw would be averaged with the
-    first, and what left otherwise is hidden no more.
+    although something was released before, and where a private column was shown before: a second draw would be
+    averaged with the first, and what left otherwise is hidden no more.
     """
     rules = None if options.policy is None else read_policy(options.policy)
     carrier = Policy.from_mapping(_CARRIER) if rules is None else rules
@@ -100,12 +100,12 @@ def open_record(
     if reason is not None and options.despite_ledger is None:
         raise PolicyNotSatisfiedError(f"nothing is written: {reason}")
     if reason is None and not earlier.recognised.given_up:
-        options.refuse("despite_ledger", because="the ledger allows it, or nothing is out")
+        options.refuse("despite_ledger", because="the ledger allows it, or nothing was released before")
     return OnRecord(earlier=earlier, policy=rules, roles=whole, despite=options.despite_ledger)
 
 
 def _why_not(earlier: EarlierReleases, policy: Policy | None, shown_earlier: Mapping[str, Mask | None]) -> str | None:
-    """Why the public file may not leave beside what is out, in a sentence; None where it may.
+    """Why the public file may not be released beside earlier releases, in a sentence; None where it may.
 
     ``shown_earlier`` are sensitive columns that are not in it and that somebody has from before, as they were masked.
     """
@@ -128,7 +128,9 @@ def _why_not(earlier: EarlierReleases, policy: Policy | None, shown_earlier: Map
     if together.satisfied and bool((together.treatment == SHOWN).all()):
         return None
     if together.satisfied:
-        return f"together with what is out {int((together.treatment != SHOWN).sum())} classes would have to be hidden"
+        return (
+            f"together with earlier releases {int((together.treatment != SHOWN).sum())} classes would have to be hidden"
+        )
     return earlier.refusal(together, judged)
 
 

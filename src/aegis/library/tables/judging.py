@@ -33,7 +33,7 @@ from aegis.releases.certificate import sanitized_columns
 
 
 class EarlierRows(Protocol):
-    """What left of a table: the table with the known class of every record, and the records that are gone."""
+    """What was released from a table: the table with the known class of every record, and the records that are gone."""
 
     @property
     def dataset(self) -> Dataset: ...
@@ -71,7 +71,7 @@ def judging(
 ) -> Callable[[Sequence[Configuration]], Verdicts]:
     """A function that says what ``policy`` says of candidates, however often it is asked: the rows are counted once.
 
-    ``earlier`` is what left of the table before: each candidate is judged together with that.
+    ``earlier`` is what was released from the table before: each candidate is judged together with that.
     Where columns are known to be quasi-identifying the smallest class of each is counted without a policy too.
     """
     if policy is None:
