@@ -34,9 +34,9 @@ from aegis.learners.candidate import Candidate, MaskTables
 from aegis.learners.features import Split
 from aegis.learners.race import race
 from aegis.learners.schedule import parts
-from aegis.library.advising.candidate_kinds import Made, Workshop, make_candidates
+from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate, make_candidates
 from aegis.library.advising.counting import count
-from aegis.library.advising.finished_tables import JudgedTable, judged_tables
+from aegis.library.advising.other_candidates import JudgedTable, judged_tables
 from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.clinic import write_clinic
 from aegis.library.tables.judging import judged
@@ -132,11 +132,11 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
     finished = folder / f"{case.name}-finished.parquet"
     released = aegis.anonymize(path, method="mdav", k=25, quasi=list(case.quasi), missing=case.missing)
     pq.write_table(released.table, finished)
-    others: list[JudgedTable | Made] = [
+    others: list[JudgedTable | MadeCandidate] = [
         *judged_tables([finished], opened, sample, policy=None, roles=roles, hierarchies={}),
         *make_candidates(
             MADE,
-            Workshop(dataset=opened, sample=sample, policy=policy, roles=roles, hierarchies={}, seconds=20.0),
+            CandidateInputs(dataset=opened, sample=sample, policy=policy, roles=roles, hierarchies={}, seconds=20.0),
         ).made,
     ]
     candidates += [other.candidate for other in others]

@@ -102,7 +102,7 @@ def _refused(*_: object, **__: object) -> None:
 def test_what_is_refused_gives_way_to_the_next(
     aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raced: Comparison
 ) -> None:
-    monkeypatch.setattr(import_module("aegis.library.guided.leaving"), "release_finished", _refused)
+    monkeypatch.setattr(import_module("aegis.library.guided.candidate_release"), "release_finished", _refused)
     monkeypatch.setattr(import_module("aegis.library.start"), "compare", lambda *_, **__: raced)
     answer = aegis("start", _shop(tmp_path), "-y", *BOXES)
     assert answer.status == 0, answer.err
@@ -125,7 +125,7 @@ def test_the_page_offers_boxes_and_asks_again_where_they_are_refused(
     assert session.comparison is not None
     assert "boxes" in session.comparison.able
     with monkeypatch.context() as while_refused:
-        while_refused.setattr(import_module("aegis.library.guided.leaving"), "release_finished", _refused)
+        while_refused.setattr(import_module("aegis.library.guided.candidate_release"), "release_finished", _refused)
         session.take("choose", {"candidate": ["boxes"]})
         session.wait()
     assert "boxes was not released: a group is too small as written; choose again" in session.problem

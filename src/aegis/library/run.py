@@ -15,9 +15,9 @@ from aegis.data.hierarchy import TOP
 from aegis.data.kind import Kind
 from aegis.data.project import Project, read_project
 from aegis.errors import HierarchyError, PolicyNotSatisfiedError, ProjectError, RoleError
+from aegis.library.guided.candidate_release import AttackFigures, GuidedRelease, exposing, exposure_words, free_name
 from aegis.library.guided.comparing import compare
 from aegis.library.guided.comparison import Comparison
-from aegis.library.guided.leaving import AttackFigures, Left, exposing, exposure_words, free_name
 from aegis.library.guided.looking import Look, look
 from aegis.library.release import Released
 from aegis.library.start import (
@@ -119,7 +119,7 @@ def run(options: Run) -> Rerun:
     out = Path(options.out) if options.out is not None else free_name(data, project.folder)
     while True:
         try:
-            left: Left = left_now(
+            left: GuidedRelease = left_now(
                 project,
                 out,
                 data=data,

@@ -37,7 +37,7 @@ from aegis.data.engine import open_dataset
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
 from aegis.library.releasing.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
-from aegis.library.releasing.sanitized_record import OnRecord, open_record
+from aegis.library.releasing.sanitized_record import SanitizedRecord, open_record
 from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
 from aegis.library.tables.judging import classes_of, read_policy, why_not
 from aegis.library.tables.opening import open_table, reading
@@ -277,7 +277,7 @@ def _check(options: Sanitize) -> None:
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
 
 
-def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> OnRecord | None:
+def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> SanitizedRecord | None:
     """The table's ledger, judged with before anything is fitted."""
     if saved is None:
         private, public = tuple(options.private), _public(options)

@@ -28,7 +28,7 @@ from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import Leaving, recipient_named
+from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 
 
 @operation(Summarize)
@@ -106,9 +106,9 @@ def _ledger(dataset: Dataset, options: Summarize) -> SharedBudget | None:
     return shared
 
 
-def _leaving(summary: Summary, options: Summarize) -> Leaving:
+def _leaving(summary: Summary, options: Summarize) -> RecordedRelease:
     """Counts by single columns: nobody links rows by them, and only noise has a budget."""
-    return Leaving(
+    return RecordedRelease(
         name=Path(str(options.out)).name,
         kind="summary",
         recipient=recipient_named(options.recipient),

@@ -33,7 +33,7 @@ from aegis.plural import count
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import Certificate, certificate_paths, hash_of
 from aegis.releases.certificate_kinds import SYNTHESIZED
-from aegis.releases.ledger_entry import Leaving, recipient_named
+from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 from aegis.releases.write import check_format, write_table
 from aegis.result import UNWRITTEN, Result
 
@@ -360,8 +360,8 @@ def _page(made: _Made, result: Synthesized) -> str:
     )
 
 
-def _leaving(made: _Made, options: Synthesize, budget: Budget, file: str, certificate: str) -> Leaving:
-    return Leaving(
+def _leaving(made: _Made, options: Synthesize, budget: Budget, file: str, certificate: str) -> RecordedRelease:
+    return RecordedRelease(
         name=Path(str(options.out)).name,
         kind="synthetic",
         recipient=recipient_named(options.recipient),

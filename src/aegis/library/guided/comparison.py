@@ -30,7 +30,7 @@ AS_GOOD = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedCandidate:
     """A candidate as the picture shows it.
 
     ``risk`` is the highest chance to name somebody's row, ``average_risk`` the share of rows that somebody names
@@ -87,14 +87,14 @@ class Plot:
 class Comparison(Result):
     """All candidates, the most useful first, and the one that is recommended.
 
-    ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand alone
-    by their quasi-identifiers, ``average_risk_before`` its average risk (see `Compared`). ``finished`` are boxes and
-    clusters that can be released, row by row; they are made with ``seed`` as they were raced. ``unit`` is the column
-    by which people were counted; None where rows were.
+    ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand
+    alone by their quasi-identifiers, ``average_risk_before`` its average risk (see `ComparedCandidate`).
+    ``finished`` are boxes and clusters that can be released, row by row; they are made with ``seed`` as they were
+    raced. ``unit`` is the column by which people were counted; None where rows were.
     """
 
     ranking: Ranking
-    candidates: tuple[Compared, ...]
+    candidates: tuple[ComparedCandidate, ...]
     recommended: str
     why: str
     configurations: Mapping[str, Configuration]
@@ -107,11 +107,11 @@ class Comparison(Result):
     unit: str | None = None
 
     @property
-    def best(self) -> Compared:
+    def best(self) -> ComparedCandidate:
         """The recommended candidate."""
         return self.named(self.recommended)
 
-    def named(self, name: str) -> Compared:
+    def named(self, name: str) -> ComparedCandidate:
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
     @property
@@ -221,7 +221,7 @@ class Comparison(Result):
         )
 
 
-def candidates_of(ranking: Ranking, able: Collection[str]) -> tuple[Compared, ...]:
+def candidates_of(ranking: Ranking, able: Collection[str]) -> tuple[ComparedCandidate, ...]:
     places = ranking.ranking
     sign = 1.0 if ranking.higher_is_better else -1.0
     return tuple(_compared(place, places, sign, can_leave=place.configuration in able) for place in places)
@@ -229,10 +229,10 @@ def candidates_of(ranking: Ranking, able: Collection[str]) -> tuple[Compared, ..
 
 def _compared(
     place: RankedConfiguration, all_: Sequence[RankedConfiguration], sign: float, *, can_leave: bool
-) -> Compared:
+) -> ComparedCandidate:
     assert place.performance is not None
     size = None if place.privacy is None else place.privacy.smallest_class
-    return Compared(
+    return ComparedCandidate(
         name=place.configuration,
         kind="search" if place.configuration == SEARCHED else place.kind,
         performance=place.performance,
@@ -261,7 +261,7 @@ def _beats(other: RankedConfiguration, place: RankedConfiguration, sign: float) 
     return useful >= 0 and riskier <= 0 and (useful > 0 or riskier < 0)
 
 
-def recommend(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
+def recommend(candidates: Sequence[ComparedCandidate], ranking: Ranking) -> ComparedCandidate:
     """The most useful that can be released; among equally useful ones the one that gives fewest rows away.
 
     Where nothing tells the label all are equally useful.
@@ -286,7 +286,9 @@ def recommend(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
     )
 
 
-def why_chosen(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking, unit: str | None) -> str:
+def why_chosen(
+    chosen: ComparedCandidate, candidates: Sequence[ComparedCandidate], ranking: Ranking, unit: str | None
+) -> str:
     race = ranking.race
     assert race is not None
     sentence = (
@@ -315,7 +317,7 @@ def why_chosen(chosen: Compared, candidates: Sequence[Compared], ranking: Rankin
     return sentence
 
 
-def _more_useful(candidate: Compared, chosen: Compared, ranking: Ranking) -> bool:
+def _more_useful(candidate: ComparedCandidate, chosen: ComparedCandidate, ranking: Ranking) -> bool:
     difference = candidate.performance - chosen.performance
     return (difference if ranking.higher_is_better else -difference) > AS_GOOD
 

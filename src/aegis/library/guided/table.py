@@ -26,12 +26,12 @@ from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.advising.candidate_kinds import CANDIDATES
+from aegis.library.guided.candidate_release import GuidedRelease, release_candidate
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Settings, compare
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.finishing import Finishing
-from aegis.library.guided.leaving import Left, leave
 from aegis.library.guided.looking import (
     AS_GIVEN,
     Look,
@@ -193,7 +193,7 @@ class OpenTable:
         ledger: str | Path | None = None,
         recipient: str | None = None,
         overwrite: bool = False,
-    ) -> Left:
+    ) -> GuidedRelease:
         """Release a candidate (the recommended one unless named), attacked; ``.frame()`` of the answer is its rows.
 
         Without ``compared`` candidates are made and raced first, as `compare` does.
@@ -210,7 +210,7 @@ class OpenTable:
             made_by = Finishing(kind=compared.named(chosen).kind, method=chosen, seed=compared.seed)
         else:
             made_by = compared.configuration(chosen)
-        return leave(
+        return release_candidate(
             self.data,
             made_by,
             roles=self.roles,

@@ -14,11 +14,11 @@ from aegis.commands import terminal
 from aegis.counts.collect import Limits
 from aegis.counts.findings import Written
 from aegis.data.schema import Role, Roles
+from aegis.library.guided.candidate_release import GuidedRelease
 from aegis.library.guided.changes import ColumnChange
-from aegis.library.guided.comparison import Compared, Comparison
+from aegis.library.guided.comparison import ComparedCandidate, Comparison
 from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.guide import Guide
-from aegis.library.guided.leaving import Left
 from aegis.library.guided.looking import AS_SAID, NOTATION_WORDS, Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.operation import listed, names
@@ -189,7 +189,11 @@ class TerminalGuide(Guide):
             if not candidate.can_leave
         }
         return self._choice(
-            "Which one shall leave?", list(comparison.able), comparison.recommended, list_all=False, instead=others
+            "Which one shall be released?",
+            list(comparison.able),
+            comparison.recommended,
+            list_all=False,
+            instead=others,
         )
 
     def show_changes(self, changed: Sequence[ColumnChange]) -> None:
@@ -207,7 +211,7 @@ class TerminalGuide(Guide):
     def may_leave(self, out: Path) -> bool:
         return self._agree(f"Release it as {out.name}, with its certificate?")
 
-    def show_left(self, left: Left) -> None:
+    def show_left(self, left: GuidedRelease) -> None:
         ran = [attack.name for attack in left.attacks if attack.not_applicable is None]
         if left.exposing:
             terminal.warn(
@@ -315,5 +319,5 @@ def picture(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _sign(candidate: Compared, comparison: Comparison) -> str:
+def _sign(candidate: ComparedCandidate, comparison: Comparison) -> str:
     return "●" if candidate.name == comparison.recommended else "○" if candidate.on_front else "·"

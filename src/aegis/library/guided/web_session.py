@@ -20,6 +20,7 @@ from aegis.data.notation import NOTATIONS
 from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
 from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
+from aegis.library.guided.candidate_release import free_name
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import published_words, with_roles
@@ -32,7 +33,6 @@ from aegis.library.guided.hierarchy_drafts import (
     forget,
     keep,
 )
-from aegis.library.guided.leaving import free_name
 from aegis.library.guided.looking import AS_SAID, Look, SuggestedRole, likely_label, look, suggest_roles
 from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL
@@ -113,7 +113,7 @@ class FormGuide(Guide):
     def choose(self, comparison: Comparison) -> str:
         answer = self._first("candidate") or comparison.recommended
         if answer not in comparison.able:
-            raise OptionError("a candidate that cannot leave was sent; choose one of the list")
+            raise OptionError("a candidate that cannot be released was sent; choose one of the list")
         return answer
 
 

@@ -21,12 +21,12 @@ from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError
-from aegis.library.ledgers.recognition import Recognised
+from aegis.library.ledgers.recognition import RecognisedTable
 from aegis.library.ledgers.row_by_row import SameRows
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, Gone, Holder, Together, judge_together
 from aegis.releases.ledger import Ledger, Opening
-from aegis.releases.ledger_entry import ANYBODY, Leaving, recipient_key
+from aegis.releases.ledger_entry import ANYBODY, RecordedRelease, recipient_key
 from aegis.releases.row_classes import RowClasses
 from aegis.releases.row_digest import OWN, ROW, Digests
 
@@ -56,7 +56,7 @@ class EarlierReleases:
     present: Codes
     version: str | None
     recipient: str
-    counted: Mapping[int, Leaving]
+    counted: Mapping[int, RecordedRelease]
     source: Dataset
     named: Dataset
     dataset: Dataset
@@ -64,7 +64,7 @@ class EarlierReleases:
     roles: Roles
     extra: Mapping[str, Codes]
     fewest: int
-    recognised: Recognised
+    recognised: RecognisedTable
     to_release: bool = False
     known: Codes | None = None
     """The known class of each row that the ledger knows, by the releases that count; None where none does."""
@@ -175,8 +175,8 @@ class EarlierReleases:
     def different(self) -> tuple[int, ...]:
         """The numbers of the releases that count; of those that show the same the first stands for all."""
         firsts: dict[int, int] = {}
-        for number, leaving in self.counted.items():
-            firsts.setdefault(leaving.rows_as or number, number)
+        for number, recorded in self.counted.items():
+            firsts.setdefault(recorded.rows_as or number, number)
         return tuple(firsts.values())
 
     def refusal(self, together: Together, judge: Callable[[EarlierReleases], Together]) -> str:
@@ -197,8 +197,8 @@ class EarlierReleases:
         )
 
 
-def _described(leaving: Leaving) -> str:
-    return leaving.name if leaving.recipient == ANYBODY else f"{leaving.name} to {leaving.recipient}"
+def _described(recorded: RecordedRelease) -> str:
+    return recorded.name if recorded.recipient == ANYBODY else f"{recorded.name} to {recorded.recipient}"
 
 
 def value_purpose(attribute: str) -> str:
@@ -234,9 +234,9 @@ def joined(earlier: EarlierReleases) -> EarlierReleases:
     )
 
 
-def _known(earlier: EarlierReleases, counted: Mapping[int, Leaving]) -> tuple[Codes, Codes]:
+def _known(earlier: EarlierReleases, counted: Mapping[int, RecordedRelease]) -> tuple[Codes, Codes]:
     """The known class of each row that the ledger knows and of each row of the table, by some of the releases."""
-    known = earlier.rows.known_classes([leaving.rows_as or n for n, leaving in counted.items()])
+    known = earlier.rows.known_classes([recorded.rows_as or n for n, recorded in counted.items()])
     place = earlier.rows.found(earlier.present)
     mine = np.where(place >= 0, known[place], 0) if len(known) else np.zeros(len(place), dtype=np.int64)
     for name in uncovered(counted, tuple(earlier.extra)):  # as good as known to everybody
@@ -250,11 +250,11 @@ def _holders(earlier: EarlierReleases, known: Codes, mine: Codes) -> tuple[Holde
     """Those who get a release for anybody where recipients hold theirs apart: each named one, and everybody else."""
     if not earlier.apart:
         return ()
-    names = dict.fromkeys(recipient_key(leaving.recipient) for leaving in earlier.counted.values())
+    names = dict.fromkeys(recipient_key(recorded.recipient) for recorded in earlier.counted.values())
     held_by = {
-        name: {n: leaving for n, leaving in earlier.counted.items() if leaving.is_held_as(name)} for name in names
+        name: {n: recorded for n, recorded in earlier.counted.items() if recorded.is_held_as(name)} for name in names
     }
-    different = {frozenset(leaving.rows_as or n for n, leaving in some.items()): some for some in held_by.values()}
+    different = {frozenset(recorded.rows_as or n for n, recorded in some.items()): some for some in held_by.values()}
     holders = []
     for some in different.values():
         theirs, mine_as_theirs = _known(earlier, some)
@@ -266,9 +266,9 @@ def _holders(earlier: EarlierReleases, known: Codes, mine: Codes) -> tuple[Holde
     return tuple(holders)
 
 
-def _unseen(counted: Mapping[int, Leaving], attributes: Sequence[str]) -> frozenset[str]:
+def _unseen(counted: Mapping[int, RecordedRelease], attributes: Sequence[str]) -> frozenset[str]:
     """The sensitive columns that not every one of these releases shows."""
-    return frozenset(name for name in attributes if any(name not in leaving.columns for leaving in counted.values()))
+    return frozenset(name for name in attributes if any(name not in recorded.columns for recorded in counted.values()))
 
 
 def _companions(earlier: EarlierReleases, known: Codes, place: Codes) -> Codes:
@@ -292,9 +292,11 @@ def _companions(earlier: EarlierReleases, known: Codes, place: Codes) -> Codes:
     return chosen
 
 
-def uncovered(counted: Mapping[int, Leaving], quasi: Sequence[str]) -> tuple[str, ...]:
+def uncovered(counted: Mapping[int, RecordedRelease], quasi: Sequence[str]) -> tuple[str, ...]:
     """The quasi-identifiers that an earlier release showed without calling them so."""
-    shown = {name for leaving in counted.values() for name in leaving.columns if name not in leaving.quasi_identifying}
+    shown = {
+        name for recorded in counted.values() for name in recorded.columns if name not in recorded.quasi_identifying
+    }
     return tuple(name for name in quasi if name in shown)
 
 

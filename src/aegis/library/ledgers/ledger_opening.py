@@ -30,7 +30,7 @@ from aegis.library.ledgers.recognition import recognise
 from aegis.library.ledgers.row_by_row import as_shown, beside_source
 from aegis.privacy.policy import Policy, Recipients
 from aegis.releases.ledger import Ledger, Opening, key_of, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Leaving, recipient_named
+from aegis.releases.ledger_entry import ANYBODY, RecordedRelease, recipient_named
 from aegis.releases.row_classes import read_row_classes
 from aegis.releases.row_digest import ROW, WHOLE, Digests
 
@@ -174,7 +174,7 @@ def constraint_on(
     if earlier is not None and earlier.unjoinable is not None:
         raise LedgerError(earlier.unjoinable)
     if earlier is not None:
-        hidden = {name for leaving in earlier.counted.values() for name in leaving.had_role(Role.IDENTIFYING)}
+        hidden = {name for recorded in earlier.counted.values() for name in recorded.had_role(Role.IDENTIFYING)}
         hidden = {name for name in hidden if roles.get(name) is None}  # until somebody says that it may be shown
         hidden.update(roles.identifying)
         kept = [name for name in dataset.schema.names if name not in hidden]
@@ -203,12 +203,12 @@ def _opening(dataset: Dataset, identifying: Sequence[str]) -> Opening:
 
 def _knows_several_versions(ledger: Ledger) -> bool:
     """Whether a table could be an older version than the newest that something left of."""
-    return len({leaving.version for leaving in ledger.releases.values() if leaving.version is not None}) > 1
+    return len({recorded.version for recorded in ledger.releases.values() if recorded.version is not None}) > 1
 
 
 def _check_version(ledger: Ledger, version: str, name: str) -> None:
     """Raise for a version that an earlier release had and a later one has not any more."""
-    versions = [leaving.version for leaving in ledger.releases.values() if leaving.version is not None]
+    versions = [recorded.version for recorded in ledger.releases.values() if recorded.version is not None]
     if versions and version != versions[-1] and version in versions:
         older = versions.index(version)
         number = list(ledger.releases)[older]
@@ -218,13 +218,13 @@ def _check_version(ledger: Ledger, version: str, name: str) -> None:
         )
 
 
-def _check_unit(counted: Mapping[int, Leaving], policy: Policy) -> None:
+def _check_unit(counted: Mapping[int, RecordedRelease], policy: Policy) -> None:
     """Raise where an earlier release counted people and this one would count their records."""
-    for number, leaving in counted.items():
-        unit = (leaving.policy or {}).get("unit")
+    for number, recorded in counted.items():
+        unit = (recorded.policy or {}).get("unit")
         if unit is not None and unit != policy.unit:
             counts = "records" if policy.unit is None else f"people by {policy.unit!r}"
             raise LedgerError(
-                f"entry {number} ({leaving.name}) of the ledger counted people by {unit!r} and this one counts "
+                f"entry {number} ({recorded.name}) of the ledger counted people by {unit!r} and this one counts "
                 f"{counts}, so nobody can say what both promise together; put unit: {unit} into the policy"
             )

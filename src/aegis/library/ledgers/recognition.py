@@ -22,7 +22,7 @@ from aegis.releases.table_sketch import Sketch, is_sketched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Recognised:
+class RecognisedTable:
     """What the register knows of a table whose ledger is in order.
 
     ``given_up`` are missing ledgers of the same rows, which a reason that stands on the certificate replaces.
@@ -72,7 +72,7 @@ def recognise(
     rows: int | None = None,
     to_write: bool = False,
     despite: str | None = None,
-) -> Recognised:
+) -> RecognisedTable:
     """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what was released from
     it.
 
@@ -89,9 +89,9 @@ def recognise(
     others = [table for table in tables if table.id != own]
     columns = dataset.schema.names
     if not is_sketched(dataset.table) or (not others and not derived and not (to_write and path is not None)):
-        return Recognised(sketch=None, source=dataset.name, columns=columns)
+        return RecognisedTable(sketch=None, source=dataset.name, columns=columns)
     sketch = sketch_rows(dataset, focus=focus, identifying=identifying, rows=rows)
-    recognised = Recognised(sketch=sketch, source=dataset.name, columns=columns)
+    recognised = RecognisedTable(sketch=sketch, source=dataset.name, columns=columns)
     if sketch is None:
         return recognised
     made = made_of(sketch, derived)

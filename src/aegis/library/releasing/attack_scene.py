@@ -35,7 +35,7 @@ from aegis.masking.masks.suppress import STAR
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
 from aegis.releases.certificate_kinds import CertificateKind
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_classes import ABSENT
 from aegis.releases.row_digest import ROW
 from aegis.releases.write import check_format
@@ -138,10 +138,10 @@ def _check_source(scene: Scene, release: HeldRelease) -> None:
 def not_made_again(earlier: EarlierReleases) -> str | None:
     """The entry of a release that counts and cannot be made again: it was finished elsewhere, or a mask drew."""
     for number in earlier.different:
-        leaving = earlier.counted[number]
-        configuration = _masks_again(leaving)
+        recorded = earlier.counted[number]
+        configuration = _masks_again(recorded)
         if configuration is None or any(draws(mask) for mask in configuration.masks.values()):
-            return f"entry {number} ({leaving.name})"
+            return f"entry {number} ({recorded.name})"
     return None
 
 
@@ -152,12 +152,12 @@ def releases_made_again(earlier: EarlierReleases, people: People, *, roles: Role
     """
     releases = []
     for number in earlier.different:
-        leaving = earlier.counted[number]
-        configuration = _masks_again(leaving)
+        recorded = earlier.counted[number]
+        configuration = _masks_again(recorded)
         assert configuration is not None, "whoever asks has asked not_made_again"
-        masks = {column: mask for column, mask in all_masks(configuration, roles).items() if column in leaving.columns}
+        masks = {column: mask for column, mask in all_masks(configuration, roles).items() if column in recorded.columns}
         table = _as_it_left(earlier, number, masked_data(earlier.source, masks).dataset.table, roles)
-        release = held_release(leaving.name, table.select(list(leaving.columns)), people, masks=masks)
+        release = held_release(recorded.name, table.select(list(recorded.columns)), people, masks=masks)
         view, people = with_hidden(
             str(number),
             release.view,
@@ -170,11 +170,11 @@ def releases_made_again(earlier: EarlierReleases, people: People, *, roles: Role
     return releases, people
 
 
-def _masks_again(leaving: Leaving) -> Configuration | None:
+def _masks_again(recorded: RecordedRelease) -> Configuration | None:
     """The masks that a release is made again by; None for one that was finished elsewhere."""
-    if leaving.configuration is None and leaving.kind == "as it is":
-        return Configuration(name=leaving.name, masks={})
-    return configuration_of(leaving)
+    if recorded.configuration is None and recorded.kind == "as it is":
+        return Configuration(name=recorded.name, masks={})
+    return configuration_of(recorded)
 
 
 def _as_it_left(earlier: EarlierReleases, number: int, masked: ir.Table, roles: Roles) -> pa.Table:

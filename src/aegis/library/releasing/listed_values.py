@@ -28,7 +28,7 @@ from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.masking.written_labels import names_values
 from aegis.releases.fit import links_of
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 
 MOST_LISTED = 500
 """A column with more values than this lists none: nobody reads them, and its labels are likely to say what it holds."""
@@ -80,11 +80,11 @@ def listed_values(source: Source, counts: ReleaseCounts) -> dict[str, ListedValu
     return listed
 
 
-def _listed_earlier(leavings: Iterable[Leaving]) -> dict[str, Mapping[str, Any]]:
+def _listed_earlier(leavings: Iterable[RecordedRelease]) -> dict[str, Mapping[str, Any]]:
     """What the first release said that listed values of a column."""
     first: dict[str, Mapping[str, Any]] = {}
-    for leaving in leavings:
-        for column, values in (leaving.listed or {}).items():
+    for recorded in leavings:
+        for column, values in (recorded.listed or {}).items():
             first.setdefault(column, values)
     return first
 

@@ -199,7 +199,7 @@ def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
         "recipients": source.policy.recipients.value,
         "together_with": list(earlier.counted),
         "together_with_files": sorted(
-            {leaving.file_sha256 for leaving in earlier.counted.values() if leaving.file_sha256}
+            {recorded.file_sha256 for recorded in earlier.counted.values() if recorded.file_sha256}
         ),
         "smallest_class_together": None if together is None else together.smallest_part,
         "held": 0 if together is None else together.held,

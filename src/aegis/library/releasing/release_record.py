@@ -17,7 +17,7 @@ from aegis.library.releasing.release_source import Source, count_published, open
 from aegis.masking.configuration_file import to_mapping
 from aegis.privacy.together import judge_together
 from aegis.releases.certificate import Certificate, digest
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 
 
 def remember_release(
@@ -33,11 +33,11 @@ def remember_release(
     if source.earlier is None:
         return
     content = certificate.content
-    leaving = _leaving(source, judged, options, name=content["release"]["name"])
+    recorded = _leaving(source, judged, options, name=content["release"]["name"])
     remember(
         source.earlier,
         replace(
-            leaving,
+            recorded,
             rows=content["release"]["rows"],
             held=content["ledger"]["held"] + content["ledger"]["withdrawn"],
             file_sha256=content["release"]["sha256"],
@@ -67,17 +67,17 @@ def record_release(options: Release, *, name: str) -> None:
         judged = judged_alone(source, counts)
     check_alone(judged.own, counts.classes)
     table = treated(source, counts, judged)
-    leaving = replace(
+    recorded = replace(
         _leaving(source, judged, options, name=name), rows=judged.own.released.records, despite="added by hand"
     )
-    remember(source.earlier, leaving, table)
+    remember(source.earlier, recorded, table)
 
 
-def _leaving(source: Source, judged: Judged, options: Release, *, name: str) -> Leaving:
+def _leaving(source: Source, judged: Judged, options: Release, *, name: str) -> RecordedRelease:
     """What the ledger keeps of a release: how it was made, never a value. A pseudonym's key is no part of its mask."""
     assert source.earlier is not None
     masked = options.config is not None
-    return Leaving(
+    return RecordedRelease(
         name=name,
         kind="masks" if masked else "as it is" if options.rows_of is None else "finished table",
         recipient=source.earlier.recipient,

@@ -23,7 +23,7 @@ from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_opening import earlier_releases_of
 from aegis.library.ledgers.remembering import remember
 from aegis.library.ledgers.sensitive_masks import masks_shown_earlier
-from aegis.library.ledgers.shown_columns import SANITIZED, Shown, check_drawn_once
+from aegis.library.ledgers.shown_columns import SANITIZED, ShownColumn, check_drawn_once
 from aegis.library.tables.judging import classes_of, read_policy
 from aegis.library.tables.masked_data import masked_data
 from aegis.masking.mask import Mask
@@ -32,7 +32,7 @@ from aegis.privacy.policy import Policy, narrowed, without
 from aegis.privacy.together import SHOWN, Together
 from aegis.releases.certificate import digest, hash_of
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_classes import read_row_classes
 
 AUTHORISED = "authorised party"
@@ -40,7 +40,7 @@ _CARRIER = {"k": 2}  # a ledger is opened by a policy; where none is asked for, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OnRecord:
+class SanitizedRecord:
     """The ledger of a table that is sanitized, what was found when it was judged, and the reason to go on despite."""
 
     earlier: EarlierReleases
@@ -61,7 +61,7 @@ class OnRecord:
 
 def open_record(
     options: Sanitize, dataset: Dataset, *, private: Sequence[str], public: Sequence[str]
-) -> OnRecord | None:
+) -> SanitizedRecord | None:
     """The table's ledger, once the public file was judged together with all earlier releases; None without one.
 
     Raises where the policy does not hold together or asks for less than before, where there is none to judge by
@@ -88,7 +88,7 @@ def open_record(
     reason = None
     if earlier.counted:
         try:
-            showing = {name: Shown(mask=Identity(), is_sanitized=name in private) for name in (*public, *private)}
+            showing = {name: ShownColumn(mask=Identity(), is_sanitized=name in private) for name in (*public, *private)}
             check_drawn_once(earlier.counted, showing, quasi_identifying=whole.quasi_identifying)
             if rules is not None:
                 hidden = tuple(name for name in private if whole.get(name) is None)  # what is private is sensitive
@@ -101,7 +101,7 @@ def open_record(
         raise PolicyNotSatisfiedError(f"nothing is written: {reason}")
     if reason is None and not earlier.recognised.given_up:
         options.refuse("despite_ledger", because="the ledger allows it, or nothing was released before")
-    return OnRecord(earlier=earlier, policy=rules, roles=whole, despite=options.despite_ledger)
+    return SanitizedRecord(earlier=earlier, policy=rules, roles=whole, despite=options.despite_ledger)
 
 
 def _why_not(earlier: EarlierReleases, policy: Policy | None, shown_earlier: Mapping[str, Mask | None]) -> str | None:
@@ -135,7 +135,7 @@ def _why_not(earlier: EarlierReleases, policy: Policy | None, shown_earlier: Map
 
 
 def put_on_record(
-    record: OnRecord,
+    record: SanitizedRecord,
     *,
     model: Model,
     files: Mapping[str, tuple[Path, Path]],
@@ -151,7 +151,7 @@ def put_on_record(
     private = tuple(chain.from_iterable(sources(mechanism) for mechanism in model.mechanisms))
     for place, ((draft, out), shown) in enumerate(zip(files.values(), shown_to, strict=True)):
         columns = (*shown, *private)
-        leaving = Leaving(
+        recorded = RecordedRelease(
             name=out.name,
             kind=SANITIZED,
             recipient=earlier.recipient if place == 0 else _group(place, len(model.authorized)),
@@ -168,7 +168,7 @@ def put_on_record(
             roles=record.roles.to_mapping(),
             despite=record.despite,
         )
-        numbers.append(remember(earlier, leaving, earlier.named.table))
+        numbers.append(remember(earlier, recorded, earlier.named.table))
         ledger = read_ledger(earlier.path)
         assert ledger.opening is not None, "an entry was written"
         earlier = replace(earlier, ledger=ledger, opening=ledger.opening, rows=read_row_classes(earlier.path))

@@ -53,7 +53,7 @@ def exposure_words(attacks: Sequence[AttackFigures]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Left(Result):
+class GuidedRelease(Result):
     """A release that left, with what attacks on it found."""
 
     released: Released
@@ -113,7 +113,7 @@ def free_name(source: str, folder: Path) -> Path:
     return path
 
 
-def leave(
+def release_candidate(
     data: TableLike,
     made_by: Configuration | Finishing,
     *,
@@ -125,7 +125,7 @@ def leave(
     recipient: str | None = None,
     despite_ledger: str | None = None,
     overwrite: bool = False,
-) -> Left:
+) -> GuidedRelease:
     """Release the table by masks, or as boxes or clusters that are judged row by row, attacked before it appears.
 
     Raises, and writes nothing, if it fails.
@@ -148,7 +148,7 @@ def leave(
         raise DataError("boxes and clusters are judged row by row with the ledger of a file; write the table to one")
     figures = AttackFigures.__dataclass_fields__
     stated = released.certificate.content.get("attacks", [])
-    return Left(
+    return GuidedRelease(
         released=released,
         attacks=tuple(AttackFigures(**{name: attack[name] for name in figures}) for attack in stated),
     )
