@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +31,14 @@ from aegis.library.start import (
 from aegis.operation import listed, operation
 from aegis.plural import count
 from aegis.releases.ledger import ledger_path
-from aegis.result import Result
+from aegis.result import AMONG_OTHERS, Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun(Result):
     """A release made as a project decided, what differs from the table that it was decided on, and the attacks."""
 
-    released: Released
+    released: Released = field(metadata=AMONG_OTHERS)
     chosen: str
     attacks: tuple[AttackFigures, ...]
     differences: tuple[str, ...] = ()
@@ -56,21 +55,6 @@ class Rerun(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         return self.released.table_rows()
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis run --json`` prints."""
-        return {
-            **self.released.to_json(),
-            "chosen": self.chosen,
-            "attacks": [
-                {name: getattr(attack, name) for name in AttackFigures.__dataclass_fields__} for attack in self.attacks
-            ],
-            "differences": list(self.differences),
-        }
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**content, "released": Released.from_json(content)}
 
 
 @operation(Run)

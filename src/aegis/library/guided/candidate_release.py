@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from aegis.library.release import Released, release
 from aegis.masking.configuration import Configuration
 from aegis.plural import count
 from aegis.releases.certificate import certificate_paths
-from aegis.result import Result, plain
+from aegis.result import AMONG_OTHERS, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ def exposure_words(attacks: Sequence[AttackFigures]) -> str:
 class GuidedRelease(Result):
     """A release that left, with what attacks on it found."""
 
-    released: Released
+    released: Released = field(metadata=AMONG_OTHERS)
     attacks: tuple[AttackFigures, ...]
 
     @property
@@ -69,14 +69,6 @@ class GuidedRelease(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         return self.released.table_rows()
-
-    def to_json(self) -> dict[str, Any]:
-        """What was released, as `aegis release` answers, with the attacks."""
-        return {**self.released.to_json(), "attacks": plain(self.attacks)}
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"released": Released.from_json(content), "attacks": content["attacks"]}
 
     @property
     def exposing(self) -> tuple[str, ...]:
