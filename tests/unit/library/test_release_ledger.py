@@ -108,7 +108,7 @@ def test_with_a_reason_it_leaves_and_the_reason_is_on_certificate_and_record(tab
 
 
 def test_a_reason_that_is_not_needed_is_refused(table: Path) -> None:
-    with pytest.raises(InputError, match="nothing was released before"):
+    with pytest.raises(InputError, match="there is no earlier release"):
         _release(table, BY_AGE, despite_ledger="why not")
     _release(table, BY_AGE)
     with pytest.raises(InputError, match="the ledger allows it"):
@@ -320,7 +320,7 @@ def test_limits_on_attacks_hold_for_what_is_out_and_the_new_release_together(tab
 
 
 def test_an_attack_on_several_releases_needs_several(table: Path) -> None:
-    with pytest.raises(OptionError, match="nothing was released before"):
+    with pytest.raises(OptionError, match="there is no earlier release"):
         _release(table, BY_AGE, attacks=["intersection"])
     _release(table, BY_AGE)
     released = _release(table, BY_AGE, attacks=["intersection", "differencing"])
