@@ -55,16 +55,9 @@ def scene_of(
     as_held = []
     for number, (path, configuration) in enumerate(releases, start=1):
         masks = masks_of(path, configuration, roles)
-        release = held_release(path.name, ask(open_written(path, named=path).table), people, masks=masks)
-        view, people = with_hidden(
-            str(number),
-            release.view,
-            people,
-            starred=starred_rows(release.texts, roles.quasi_identifying),
-            known=roles.quasi_identifying,
-            masks=release.masks,
-        )
-        as_held.append(replace(release, view=view, path=path))
+        table = ask(open_written(path, named=path).table)
+        release, people = with_its_hidden(number, held_release(path.name, table, people, masks=masks), people, roles)
+        as_held.append(replace(release, path=path))
     scene = Scene(releases=tuple(as_held), people=people, roles=roles, policy=policy, seed=seed, unit=unit)
     for release in as_held:
         _check_source(scene, release)
@@ -93,6 +86,19 @@ def held_release(name: str, table: pa.Table, people: People, *, masks: Mapping[s
             reading = read_column(labels, domain, mask=masks.get(column), counts=counts)
             columns[column] = ReadColumn(texts=labels, codes=codes, reading=reading)
     return HeldRelease(name=name, view=View(rows=table.num_rows, columns=columns), texts=texts, masks=masks)
+
+
+def with_its_hidden(number: int, release: HeldRelease, people: People, roles: Roles) -> tuple[HeldRelease, People]:
+    """A release, and the people, with what suppression hides in it: ``number`` tells it from other releases."""
+    view, people = with_hidden(
+        str(number),
+        release.view,
+        people,
+        starred=starred_rows(release.texts, roles.quasi_identifying),
+        known=roles.quasi_identifying,
+        masks=release.masks,
+    )
+    return replace(release, view=view), people
 
 
 def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> dict[str, Mask]:
@@ -157,16 +163,9 @@ def releases_made_again(earlier: EarlierReleases, people: People, *, roles: Role
         assert configuration is not None, "whoever asks has asked not_made_again"
         masks = {column: mask for column, mask in all_masks(configuration, roles).items() if column in recorded.columns}
         table = _as_it_left(earlier, number, masked_data(earlier.source, masks).dataset.table, roles)
-        release = held_release(recorded.name, table.select(list(recorded.columns)), people, masks=masks)
-        view, people = with_hidden(
-            str(number),
-            release.view,
-            people,
-            starred=starred_rows(release.texts, roles.quasi_identifying),
-            known=roles.quasi_identifying,
-            masks=masks,
-        )
-        releases.append(HeldRelease(name=release.name, view=view, texts=release.texts, masks=masks))
+        held = held_release(recorded.name, table.select(list(recorded.columns)), people, masks=masks)
+        release, people = with_its_hidden(number, held, people, roles)
+        releases.append(release)
     return releases, people
 
 

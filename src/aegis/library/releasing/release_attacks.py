@@ -58,21 +58,18 @@ def attack_draft(
         return ()
     from aegis.attacks.attack import ATTACKS
     from aegis.attacks.campaign import run_attacks
-    from aegis.attacks.hidden import starred_rows, with_hidden
     from aegis.attacks.scene import Scene
-    from aegis.library.releasing.attack_scene import held_release, not_made_again, people_of, releases_made_again
+    from aegis.library.releasing.attack_scene import (
+        held_release,
+        not_made_again,
+        people_of,
+        releases_made_again,
+        with_its_hidden,
+    )
 
     people = people_of(original)
-    release = held_release(written.name, ask(written.table), people, masks=masks)
-    view, people = with_hidden(
-        "1",
-        release.view,
-        people,
-        starred=starred_rows(release.texts, roles.quasi_identifying),
-        known=roles.quasi_identifying,
-        masks=masks,
-    )
-    attacked = replace(release, view=view)
+    held = held_release(written.name, ask(written.table), people, masks=masks)
+    attacked, people = with_its_hidden(1, held, people, roles)
     scene = Scene(releases=(attacked,), people=people, roles=roles, policy=policy, unit=policy.unit)
     several = earlier is not None and earlier.constrains
     joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
