@@ -20,10 +20,10 @@ from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.looking import Look, look
 from aegis.library.release import Released
 from aegis.library.start import (
-    left_now,
     next_best,
     open_project_table,
     reading_of,
+    release_chosen,
     settings_of,
     with_choice,
     with_release,
@@ -103,7 +103,7 @@ def run(options: Run) -> Rerun:
     out = Path(options.out) if options.out is not None else free_name(data, project.folder)
     while True:
         try:
-            left: GuidedRelease = left_now(
+            left: GuidedRelease = release_chosen(
                 project,
                 out,
                 data=data,

@@ -102,7 +102,7 @@ def walk(options: Start, guide: Guide) -> Started:
         project.write()
         guide.begin(6, "The release")
         try:
-            left = _left(project, options, guide)
+            left = _release(project, options, guide)
         except PolicyNotSatisfiedError as error:
             comparison = next_best(comparison, project, error)
             guide.note(comparison.notes[-1])
@@ -357,16 +357,16 @@ def with_choice(project: Project, comparison: Comparison, chosen: ComparedCandid
     return replace(project, chosen=made, configuration=to_mapping(comparison.configuration(chosen.name)))
 
 
-def _left(project: Project, options: Start, guide: Guide) -> GuidedRelease | None:
+def _release(project: Project, options: Start, guide: Guide) -> GuidedRelease | None:
     out = Path(options.out) if options.out is not None else free_name(project.data, project.folder)
-    if not guide.may_leave(out):
+    if not guide.may_release(out):
         return None
-    left = left_now(project, out, ledger=options.ledger, recipient=options.recipient, overwrite=options.overwrite)
-    guide.show_left(left)
+    left = release_chosen(project, out, ledger=options.ledger, recipient=options.recipient, overwrite=options.overwrite)
+    guide.show_release(left)
     return left
 
 
-def left_now(
+def release_chosen(
     project: Project,
     out: Path,
     *,

@@ -126,7 +126,7 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
             "kind": candidate.kind,
             "recommended": candidate.name == comparison.recommended,
             "on_front": candidate.on_front,
-            "can_leave": candidate.can_leave,
+            "can_be_released": candidate.can_be_released,
             "value": comparison.shown(candidate.performance),
             "low": comparison.shown(candidate.low),
             "high": comparison.shown(candidate.high),
@@ -135,7 +135,7 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
             "risk": "–" if candidate.average_risk is None else percent(candidate.average_risk),
             "starred": f"{candidate.suppressed:,}",
             "why": candidate.why,
-            "instead": "" if candidate.can_leave else comparison.instead(candidate.name),
+            "instead": "" if candidate.can_be_released else comparison.instead(candidate.name),
         }
         for candidate in comparison.candidates
     ]

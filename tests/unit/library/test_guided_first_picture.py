@@ -46,7 +46,7 @@ def test_a_table_that_is_open_is_enough_for_it() -> None:
         ledger=NO_LEDGER,
         released_from=ReleaseSource(data="mine.csv", reading={}, ledger=None),
     )
-    assert {each.name for each in compared.candidates if each.can_leave} == {"search", "boxes"}, (
+    assert {each.name for each in compared.candidates if each.can_be_released} == {"search", "boxes"}, (
         "boxes leave as a file does, though the picture is drawn from a table that is open"
     )
     assert not any("row by row" in note for note in compared.notes)

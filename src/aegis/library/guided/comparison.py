@@ -22,7 +22,7 @@ from aegis.masking.configuration_file import configurations_from_mapping, to_map
 from aegis.plural import count
 from aegis.ranking.ranking import RankedConfiguration, Ranking, kept_words
 from aegis.report.page import picture, render_page, write_page
-from aegis.result import Result
+from aegis.result import Result, called
 
 SEARCHED = "search"
 AS_GOOD = 0.001
@@ -35,7 +35,7 @@ class ComparedCandidate:
 
     ``risk`` is the highest chance to name somebody's row, ``average_risk`` the share of rows that somebody names
     rightly who knows everybody's quasi-identifiers; None for made-up rows, which are nobody's. ``on_front`` says
-    that no other is both more useful and less risky; ``can_leave`` that it can be released with one command, with
+    that no other is both more useful and less risky; ``can_be_released`` that it can be released with one command, with
     certificate, attacks and ledger.
     """
 
@@ -49,7 +49,7 @@ class ComparedCandidate:
     average_risk: float | None
     suppressed: int
     on_front: bool
-    can_leave: bool
+    can_be_released: bool = field(metadata=called("can_leave"))
     why: str
 
     @property
@@ -117,7 +117,7 @@ class Comparison(Result):
     @property
     def able(self) -> tuple[str, ...]:
         """The candidates that can be released."""
-        return tuple(candidate.name for candidate in self.candidates if candidate.can_leave)
+        return tuple(candidate.name for candidate in self.candidates if candidate.can_be_released)
 
     def instead(self, name: str) -> str:
         """Why a candidate that cannot be released here cannot, and the command that makes it where there is one."""
@@ -130,10 +130,10 @@ class Comparison(Result):
     def without(self, name: str, *, because: str) -> Comparison:
         """The comparison where a release of ``name`` was refused, and the next one is recommended."""
         left = tuple(
-            replace(candidate, can_leave=False) if candidate.name == name else candidate
+            replace(candidate, can_be_released=False) if candidate.name == name else candidate
             for candidate in self.candidates
         )
-        if not any(candidate.can_leave for candidate in left):
+        if not any(candidate.can_be_released for candidate in left):
             raise PolicyNotSatisfiedError(f"{name} was refused, and no other candidate can be released: {because}")
         recommended = recommend(left, self.ranking)
         others = tuple(candidate for candidate in left if candidate.name != name)
@@ -224,11 +224,11 @@ class Comparison(Result):
 def candidates_of(ranking: Ranking, able: Collection[str]) -> tuple[ComparedCandidate, ...]:
     places = ranking.ranking
     sign = 1.0 if ranking.higher_is_better else -1.0
-    return tuple(_compared(place, places, sign, can_leave=place.configuration in able) for place in places)
+    return tuple(_compared(place, places, sign, can_be_released=place.configuration in able) for place in places)
 
 
 def _compared(
-    place: RankedConfiguration, all_: Sequence[RankedConfiguration], sign: float, *, can_leave: bool
+    place: RankedConfiguration, all_: Sequence[RankedConfiguration], sign: float, *, can_be_released: bool
 ) -> ComparedCandidate:
     assert place.performance is not None
     size = None if place.privacy is None else place.privacy.smallest_class
@@ -245,7 +245,7 @@ def _compared(
         on_front=place.privacy is not None
         and place.privacy.average_risk is not None
         and not any(_beats(other, place, sign) for other in all_),
-        can_leave=can_leave,
+        can_be_released=can_be_released,
         why="; ".join(place.reasons[:2]),
     )
 
@@ -266,7 +266,7 @@ def recommend(candidates: Sequence[ComparedCandidate], ranking: Ranking) -> Comp
 
     Where nothing tells the label all are equally useful.
     """
-    able = [candidate for candidate in candidates if candidate.can_leave]
+    able = [candidate for candidate in candidates if candidate.can_be_released]
     if not able:
         because = f": {ranking.rejected[SEARCHED]}" if SEARCHED in ranking.rejected else ""
         raise PolicyNotSatisfiedError(
@@ -309,7 +309,9 @@ def why_chosen(
             ". That keeps nothing: ask for less, name fewer quasi-identifiers, or give the search more --seconds"
         )
     better = [
-        candidate for candidate in candidates if not candidate.can_leave and _more_useful(candidate, chosen, ranking)
+        candidate
+        for candidate in candidates
+        if not candidate.can_be_released and _more_useful(candidate, chosen, ranking)
     ]
     if better:
         named = ", ".join(f"{candidate.name} ({race.shown(candidate.performance)})" for candidate in better[:3])

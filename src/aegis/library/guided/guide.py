@@ -82,9 +82,9 @@ class Guide:
     def show_changes(self, changed: Sequence[ColumnChange]) -> None:
         """What each column becomes."""
 
-    def may_leave(self, out: Path) -> bool:
+    def may_release(self, out: Path) -> bool:
         """Whether the release is to be written there."""
         return True
 
-    def show_left(self, left: GuidedRelease) -> None:
+    def show_release(self, left: GuidedRelease) -> None:
         """What was released."""

@@ -186,7 +186,7 @@ class TerminalGuide(Guide):
         others = {
             candidate.name: comparison.instead(candidate.name)
             for candidate in comparison.candidates
-            if not candidate.can_leave
+            if not candidate.can_be_released
         }
         return self._choice(
             "Which one shall be released?",
@@ -208,10 +208,10 @@ class TerminalGuide(Guide):
         ]
         terminal.talk().print(terminal.table("", ["column", "role", "becomes", "made-up example"], rows))
 
-    def may_leave(self, out: Path) -> bool:
+    def may_release(self, out: Path) -> bool:
         return self._agree(f"Release it as {out.name}, with its certificate?")
 
-    def show_left(self, left: GuidedRelease) -> None:
+    def show_release(self, left: GuidedRelease) -> None:
         ran = [attack.name for attack in left.attacks if attack.not_applicable is None]
         if left.exposing:
             terminal.warn(

@@ -124,8 +124,8 @@ class Site:
         if stage == "choose" and session.comparison is not None:
             context |= {
                 "chart": picture(risk_chart(session.comparison)),
-                "candidates": [candidate for candidate in rows_of(session.comparison) if candidate["can_leave"]],
-                "others": [candidate for candidate in rows_of(session.comparison) if not candidate["can_leave"]],
+                "candidates": [candidate for candidate in rows_of(session.comparison) if candidate["can_be_released"]],
+                "others": [candidate for candidate in rows_of(session.comparison) if not candidate["can_be_released"]],
                 "why": session.comparison.why,
                 "rejected": sorted(session.comparison.rejected.items()),
                 "changes": session.changes(),

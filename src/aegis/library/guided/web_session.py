@@ -41,11 +41,11 @@ from aegis.library.start import (
     chosen_of,
     compared,
     finished,
-    left_now,
     looked,
     next_best,
     open_project_table,
     opened_project,
+    release_chosen,
     with_policy,
 )
 from aegis.progress import Progress
@@ -267,7 +267,7 @@ class Session:
             out_option = self.options.out
             out = free_name(project.data, project.folder) if out_option is None else project.path_of(str(out_option))
             try:
-                left = left_now(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
+                left = release_chosen(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
             except PolicyNotSatisfiedError as error:
                 self.comparison = next_best(comparison, project, error)
                 self.problem = f"{self.comparison.notes[-1]}; choose again, {self.comparison.recommended} is next"
