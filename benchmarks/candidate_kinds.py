@@ -28,6 +28,7 @@ from sklearn.linear_model import LogisticRegression
 
 import aegis
 from _result import dataset, write
+from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.learners.candidate import Candidate, MaskTables
@@ -35,7 +36,6 @@ from aegis.learners.features import Split
 from aegis.learners.race import race
 from aegis.learners.schedule import parts
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate, make_candidates
-from aegis.library.advising.counting import count
 from aegis.library.advising.other_candidates import JudgedTable, judged_tables
 from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.clinic import write_clinic
@@ -111,7 +111,7 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
         label=case.label, quasi_identifying=case.quasi, sensitive=case.sensitive, identifying=case.identifying
     )
     opened = open_dataset(path, roles=roles, missing=case.missing)
-    counted = count(opened, label=case.label)
+    counted = count_table(opened, label=case.label)
     policy = Policy.from_mapping({"k": 5, "max_suppression": 0.05, "quasi_identifying": list(case.quasi)})
     sample = sample_of(opened, counted, label_bins=None, seed=0)
     tables = MaskTables(sample)

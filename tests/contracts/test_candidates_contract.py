@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError
@@ -17,7 +18,6 @@ from aegis.learners.candidate import Part
 from aegis.learners.sample import Sample
 from aegis.library.advise import advise
 from aegis.library.advising.candidate_kinds import CANDIDATES, CandidateInputs, CandidateKind, make_candidates
-from aegis.library.advising.counting import count
 from aegis.library.advising.racing import sample_of
 from aegis.privacy.policy import Policy
 
@@ -44,7 +44,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def inputs(people: Path, policy: dict[str, object]) -> CandidateInputs:
     dataset = open_dataset(people, roles=Roles(quasi_identifying=("age", "town"), sensitive=("ill",), label="health"))
-    counted = count(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
+    counted = count_table(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
     rules = Policy.from_mapping(policy)
     return CandidateInputs(
         dataset=dataset,

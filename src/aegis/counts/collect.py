@@ -13,7 +13,7 @@ import numpy as np
 
 from aegis.counts.answer import NO_LIMIT, distinct_in_first, grouped, plain
 from aegis.counts.binned import Binned, binned, binned_counts, count_bins
-from aegis.counts.joint import Histogram, Joint, TableCounts
+from aegis.counts.joint import Histogram, Joint, TableCounts, check_classes, check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -36,6 +36,28 @@ class Limits:
     bins: int = 512
     label_classes: int = 50
     peek_rows: int = 25_000
+
+
+def count_table(
+    dataset: Dataset,
+    *,
+    label: str | None,
+    label_bins: int | None = None,
+    continuous_bins: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> TableCounts:
+    """Count every attribute with the label; raises where the label or a column holds nothing to rank by."""
+    if label is None:
+        raise LabelError(
+            f"no label is given for {dataset.name}; name the column to be predicted with --label or in its roles file"
+        )
+    counted = count_joints(
+        dataset, label=label, label_bins=label_bins, continuous_bins=continuous_bins, limits=limits, progress=progress
+    )
+    check_classes(label, counted.label_histogram.counts)
+    check_filled({name: joint.attribute for name, joint in counted.joints.items()})
+    return counted
 
 
 def count_joints(

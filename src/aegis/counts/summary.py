@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import Counts, Histogram, Joint, checked_counts
+from aegis.counts.joint import Counts, Histogram, Joint, TableCounts, checked_counts
 from aegis.counts.protection import Protection
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -220,6 +220,18 @@ def configuration_of(summary: Summary, name: str) -> Configuration:
     if candidate.label_mask is not None and (on_label := summary.label_masks[candidate.label_mask][0]) is not None:
         masks[summary.label] = on_label
     return Configuration(name=name, masks=masks, label=summary.label)
+
+
+def mask_counts(counted: TableCounts, configurations: Iterable[Configuration], *, name: str) -> Summary:
+    """What was counted, as each of some configurations would publish it."""
+    return masked_counts(
+        name=name,
+        label=counted.label,
+        label_histogram=counted.label_histogram,
+        joints=counted.joints,
+        configurations=configurations,
+        skipped=counted.skipped,
+    )
 
 
 def masked_counts(

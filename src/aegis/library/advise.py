@@ -15,9 +15,10 @@ from pathlib import Path
 from aegis._version import __version__
 from aegis.commands.advise import Advise
 from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
+from aegis.counts.collect import count_table
 from aegis.counts.folder import is_summary, read_summary
 from aegis.counts.joint import TableCounts
-from aegis.counts.summary import Summary, configuration_of
+from aegis.counts.summary import Summary, configuration_of, mask_counts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free, write_text
@@ -26,7 +27,6 @@ from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, Summa
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
 from aegis.library.advising.candidate_kinds import CANDIDATES
-from aegis.library.advising.counting import count, masked
 from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
 from aegis.library.advising.other_candidates import OtherCandidates, judge_others
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_of
@@ -138,7 +138,7 @@ class _Pipeline:
         options, dataset = self.options, self.dataset
         by_models = not options.from_counts
         started = time.perf_counter()
-        counts = count(  # ① rows → counts
+        counts = count_table(  # ① rows → counts
             dataset,
             label=label,
             label_bins=options.label_bins,
@@ -147,20 +147,21 @@ class _Pipeline:
         )
         masks = self._judged(counts)  # ② counts → verdicts
         verdicts = masks.verdicts if len(self.labels) == 1 else _sparing(masks.verdicts, label)
-        summary = masked(counts, verdicts.passed, name=dataset.name)
+        summary = mask_counts(counts, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
         others = OtherCandidates()
         if by_models:
             sample = sample_of(dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
-            others = judge_others(  # ② for what is no masking
-                options,
-                dataset,
-                sample,
-                policy=self.policy,
-                roles=self._roles_for(label),
-                hierarchies=self.hierarchies,
-                earlier=self.earlier,
-            )
+            if options.has_others:
+                others = judge_others(  # ② for what is no masking
+                    options,
+                    dataset,
+                    sample,
+                    policy=self.policy,
+                    roles=self._roles_for(label),
+                    hierarchies=self.hierarchies,
+                    earlier=self.earlier,
+                )
             raced = self._raced(verdicts, others, summary, sample)  # ③ a sample → scores
             ranking = self._ranked(counts, summary, verdicts, others, raced)  # ④ → ranking
         else:
@@ -220,7 +221,7 @@ class _Pipeline:
         names = {configuration.name for configuration in verdicts.passed}
         best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
         if not names:  # no masks among the candidates: what the columns tell is read off the table as it is
-            summary = masked(counts, [Configuration(name="as it is", masks={})], name=self.dataset.name)
+            summary = mask_counts(counts, [Configuration(name="as it is", masks={})], name=self.dataset.name)
         rejected = {**verdicts.rejected, **others.rejected}
         return rank_raced(
             rank(summary, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=self.options.seed),

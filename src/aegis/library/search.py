@@ -15,6 +15,7 @@ from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
 from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect import count_table
 from aegis.counts.joint import check_classes, check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import file_name, write_hierarchies
@@ -25,7 +26,6 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
-from aegis.library.advising.counting import count
 from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.ledgers.ledger_opening import constraint_on
 from aegis.library.ledgers.sensitive_masks import masks_to_repeat
@@ -307,7 +307,7 @@ def _raced(
 
     In ``table`` the masks are on already that sensitive columns left with, and that are ``repeated``.
     """
-    counted = count(dataset, label=label)
+    counted = count_table(dataset, label=label)
     tables = MaskTables(sample_of(dataset, counted, label_bins=None, seed=options.seed))
     configurations = [
         Configuration(name=name, masks=candidate.masks, label=label, roles=roles) for name, candidate in tried.items()

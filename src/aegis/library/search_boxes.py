@@ -16,6 +16,7 @@ from aegis.candidates.search.classes import released_labels
 from aegis.candidates.search.objective import DEFAULT_MEASURE, Objective
 from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect import count_table
 from aegis.counts.joint import check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.output import PRIVATE, drafts_of
@@ -25,7 +26,6 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.library.advising.boxes_together import BoxesUnderLedger
-from aegis.library.advising.counting import count as count_joints
 from aegis.library.advising.racing import sample_of
 from aegis.library.ledgers.ledger_opening import constraint_on
 from aegis.library.tables.judging import classes_of
@@ -191,7 +191,7 @@ def _check_together(boxes: Boxes, seen: ClassTable, under: BoxesUnderLedger) -> 
 
 def _trained(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> TrainedBoxes:
     """What models reach; boxes are cut again on the training rows of each part, so that test rows have no say."""
-    sample = sample_of(dataset, count_joints(dataset, label=label), label_bins=None, seed=options.seed)
+    sample = sample_of(dataset, count_table(dataset, label=label), label_bins=None, seed=options.seed)
     absent = [column for column in roles.quasi_identifying if column not in sample.codes]
     if absent:
         raise RoleError(f"{absent[0]!r} is quasi-identifying and could not be counted, so no model can be trained")

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from aegis.commands.summarize import Summarize
+from aegis.counts.collect import count_table
 from aegis.counts.folder import check_summary_free, write_summary
 from aegis.counts.joint import TableCounts
 from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
-from aegis.counts.summary import Level, Summary, reduced
+from aegis.counts.summary import Level, Summary, mask_counts, reduced
 from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError
-from aegis.library.advising.counting import count, masked
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.advising.scoring import pair_scores
 from aegis.library.ledgers.budgets import SharedBudget, shared_budget
@@ -59,7 +59,7 @@ def summarize(options: Summarize) -> Summary:
     if shared is not None and options.epsilon is not None:
         shared.check(Budget(epsilon=options.epsilon))
 
-    counted = count(
+    counted = count_table(
         dataset,
         label=label,
         label_bins=options.label_bins,
@@ -77,7 +77,7 @@ def summarize(options: Summarize) -> Summary:
         configurations, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
     )
     verdicts = judged(candidates, dataset, options.policy, hierarchies=hierarchies)
-    counts = masked(counted, verdicts.passed, name=dataset.name)
+    counts = mask_counts(counted, verdicts.passed, name=dataset.name)
     scores = pair_scores(
         counts, dataset, counted, names=_scores_wanted(options), seed=options.seed, progress=options.progress
     )

@@ -10,13 +10,13 @@ import pytest
 from aegis.candidates.sanitizers.audited_column import AuditedColumn
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.candidates.sanitizers.split import CERTAIN_CAP
+from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.errors import VerificationError
 from aegis.evaluation.sanitizing import Sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.library.advising import sanitized_kind
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
-from aegis.library.advising.counting import count
 from aegis.library.advising.racing import sample_of
 from aegis.library.clinic import POLICY, columns
 from aegis.library.tables.judging import classes_of
@@ -39,7 +39,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> CandidateInputs:
     rules = Policy.from_mapping({**POLICY, "quasi_identifying": list(QUASI), "max_suppression": 0})
     dataset = open_dataset(path)
     roles = rules.roles_in(dataset.schema, dataset.roles)
-    counted = count(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
+    counted = count_table(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
     sample = sample_of(dataset, counted, label_bins=None, seed=0)
     masks = {"age": {"bucketize": {"width": 20}}, "gender": "suppress"}
     base = Configuration.of("search", masks, label="health")
