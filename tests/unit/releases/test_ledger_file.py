@@ -184,14 +184,14 @@ from pathlib import Path
 from aegis.errors import LedgerError
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append
-from aegis.releases.ledger_entry import Act, Leaving
+from aegis.releases.ledger_entry import EntryKind, RecordedRelease
 
-leaving = Leaving(name="out.csv", kind="masks", budget=Budget(rho=0.1), linkable=False)
+recorded = RecordedRelease(name="out.csv", kind="masks", budget=Budget(rho=0.1), linkable=False)
 opening = Opening.new(source="clinic.csv", columns=["age", "zip"])
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    append(Path(sys.argv[1]), Act.RELEASED, leaving.to_mapping(), opening=opening)
+    append(Path(sys.argv[1]), EntryKind.RELEASED, recorded.to_mapping(), opening=opening)
     print("spent")
 except LedgerError:
     print("refused")
