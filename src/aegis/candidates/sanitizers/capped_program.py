@@ -19,12 +19,11 @@ import numpy as np
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
-from aegis.candidates.sanitizers.capped_master import Master
+from aegis.candidates.sanitizers.capped_master import Master, MixtureMaster, RuleMaster
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.cones import Cone, cone_of
 from aegis.candidates.sanitizers.costs import LogCost, MatrixCost
 from aegis.candidates.sanitizers.law import Law
-from aegis.candidates.sanitizers.mixture_master import MixtureMaster
 from aegis.candidates.sanitizers.pricing import Prices, best_symbol, most_a_symbol_is_worth, symbol_values
 from aegis.errors import SanitizerError
 
@@ -85,7 +84,7 @@ def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float
     if optimum.prices is None:
         return optimum
     cone = cone_of(problem.law, problem.caps)
-    if by_belief(problem):
+    if isinstance(problem.cost, LogCost):
         missing = most_a_belief_is_worth(problem, cone, optimum.prices)
     else:
         missing = most_a_symbol_is_worth(problem, cone, optimum.prices, seconds=seconds)
@@ -109,24 +108,7 @@ def most_any_release_leaves(problem: CappedProblem, *, seconds: float = 10.0) ->
 def solve_or_none(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum | None:
     """As `solve`, and None where nothing satisfies the caps within the distortions."""
     optimum, missed = _searched(problem, seed=seed)
-    return optimum if met(problem, missed) else None
-
-
-def by_belief(problem: CappedProblem) -> bool:
-    """Whether a rule is a belief: then no two symbols share one, and symbols are mixed as they are."""
-    return any(isinstance(cost, LogCost) for cost in (problem.adversary_cost, *problem.authorized_costs))
-
-
-def limits_of(problem: CappedProblem) -> list[float]:
-    """What each group may err by: no more than without a release, where more was allowed."""
-    return [
-        min(distortion, left) for distortion, left in zip(problem.distortions, problem.silent_distortions, strict=True)
-    ]
-
-
-def met(problem: CappedProblem, missed: Sequence[float]) -> bool:
-    """Whether what is missed of each distortion is nothing but rounding."""
-    return max(missed) <= 1e-6 * max(1e-12, *problem.silent_distortions)
+    return optimum if problem.met(missed) else None
 
 
 def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> tuple[CappedOptimum, list[float]]:
@@ -134,20 +116,19 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
 
     ``feasible`` asks only whether the distortions can be met: the search ends as soon as they are.
     """
-    limits = limits_of(problem)
     cone = cone_of(problem.law, problem.caps)
     pool = _pool(problem.law, cone, np.random.default_rng(seed))
-    master: Master | MixtureMaster
-    if by_belief(problem):
-        master = MixtureMaster(problem, limits)
+    master: Master
+    if isinstance(problem.cost, LogCost):
+        master = MixtureMaster(problem)
         master.add(pool)
     else:
-        master = Master(problem, cone, limits)
+        master = RuleMaster(problem, cone)
         master.add(_spread(pool, problem))
-    scale = max(1e-12, *problem.silent_losses)
+    scale = problem.scale
     for _ in range(_ROUNDS):
-        tight = master.solve(scale, once=feasible)
-        if feasible and met(problem, master.missed):
+        tight = master.solve(once=feasible)
+        if feasible and problem.met(master.missed):
             break
         prices = master.prices()
         worth = symbol_values(problem, prices, pool)
@@ -165,12 +146,12 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
             if len(seen) >= _ADDED:
                 break
         if not made:
-            if feasible or isinstance(master, MixtureMaster) or not isinstance(problem.adversary_cost, MatrixCost):
+            if feasible or not isinstance(problem.cost, MatrixCost):
                 break  # only a matrix has as many tangents as guesses, so that all of them are soon there
-            if not tight and master.solve(scale, once=False, rounds=_TIGHTENING):
+            if not tight and master.solve(rounds=_TIGHTENING):
                 continue  # what a symbol is worth was read off losses that nobody has
             again = _used_anew(problem, cone, master)
-            again.solve(scale, once=False, rounds=_TIGHTENING)
+            again.solve(rounds=_TIGHTENING)
             if _worst(problem, again) <= _worst(problem, master) + _GAIN * scale:
                 break
             master = again
@@ -183,7 +164,7 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
 
 def _used_anew(problem: CappedProblem, cone: Cone, master: Master) -> Master:
     """The program over the symbols of a solution, each by the rule that is best for it now."""
-    again = Master(problem, cone, master.limits)
+    again = RuleMaster(problem, cone)
     symbols = master.release().T
     again.add(np.vstack([symbols / (symbols @ problem.law.prior)[:, None], np.ones((1, problem.law.size))]))
     return again
@@ -191,10 +172,10 @@ def _used_anew(problem: CappedProblem, cone: Cone, master: Master) -> Master:
 
 def _worst(problem: CappedProblem, master: Master) -> float:
     """What the solution truly leaves the worst adversary; nothing where it misses a distortion."""
-    return min(problem.losses_of(master.release())) if met(problem, master.missed) else -np.inf
+    return min(problem.losses_of(master.release())) if problem.met(master.missed) else -np.inf
 
 
-def optimum_of(problem: CappedProblem, master: Master | MixtureMaster) -> CappedOptimum:
+def optimum_of(problem: CappedProblem, master: Master) -> CappedOptimum:
     """The solution of a program as a release, with its figures under the law."""
     release = master.release()
     losses = problem.losses_of(release)
@@ -209,10 +190,8 @@ def optimum_of(problem: CappedProblem, master: Master | MixtureMaster) -> Capped
 
 
 def _rule_key(problem: CappedProblem, symbol: Floats) -> bytes:
-    rules = [
-        cost.best(table.T * symbol)
-        for cost, table in zip(problem.authorized_costs, problem.law.authorized, strict=True)
-    ]
+    """The guess for each cell of each authorised group, as bytes."""
+    rules = (problem.cost.best(table.T * symbol) for table in problem.law.authorized)
     return b"".join(np.round(rule, 6).tobytes() for rule in rules)
 
 
@@ -272,15 +251,8 @@ def _nearest_cap(problem: CappedProblem, name: str, seed: int) -> float | None:
     near, far = 0.0, 1.0
     for step in range(7):
         share = 1.0 if step == 0 else (near + far) / 2
-        caps = problem.caps.looser(name, share)
-        trial = CappedProblem(
-            law=problem.law,
-            authorized_costs=problem.authorized_costs,
-            adversary_cost=problem.adversary_cost,
-            distortions=problem.distortions,
-            caps=caps,
-        )
-        fits = met(problem, _searched(trial, seed=seed, feasible=True)[1])
+        trial = replace(problem, caps=problem.caps.looser(name, share))
+        fits = problem.met(_searched(trial, seed=seed, feasible=True)[1])
         if step == 0 and not fits:
             return None
         near, far = (near, share) if fits else (share, far)

@@ -22,16 +22,10 @@ from numpy.typing import NDArray
 from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.checkpoint import Checkpoint
 from aegis.candidates.sanitizers.cones import Cone
-from aegis.errors import MissingExtraError, SanitizerError
-from aegis.progress import Progress
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
+from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

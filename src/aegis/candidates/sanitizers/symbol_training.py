@@ -16,17 +16,11 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.training_settings import CodedSample, SymbolSettings, Watch
-from aegis.errors import MissingExtraError, SanitizerError
-from aegis.progress import Progress
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
+from aegis.candidates.sanitizers.training_settings import CodedSample, SymbolSettings, Watch
+from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 _EPOCHS_A_CALL = 20  # Python has the word between calls: progress, interruption, early stopping
 
