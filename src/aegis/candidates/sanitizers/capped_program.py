@@ -65,14 +65,14 @@ class CappedOptimum:
         return self.gap <= 1e-3
 
 
-def solve(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum:
+def solve(problem: CappedProblem) -> CappedOptimum:
     """The release that leaves the worst adversary most; caps that nothing satisfies raise, and say how far they are.
 
     Its bound is that of silence until `with_bound` sharpens it.
     """
-    optimum = solve_or_none(problem, seed=seed)
+    optimum = solve_or_none(problem)
     if optimum is None:
-        raise SanitizerError(how_far(problem, nearest_distortions(problem, seed=seed), seed=seed))
+        raise SanitizerError(how_far(problem, nearest_distortions(problem)))
     return optimum
 
 
@@ -92,7 +92,7 @@ def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float
     return replace(optimum, bound=max(bound, optimum.worst))
 
 
-def most_any_release_leaves(problem: CappedProblem, *, seconds: float = 10.0) -> float:
+def most_any_release_leaves(problem: CappedProblem) -> float:
     """What no release leaves the worst adversary more than, if it keeps these caps and distortions under the estimate.
 
     Everything else that a release was found under is dropped: the set of laws, events and records that are nearly
@@ -102,22 +102,22 @@ def most_any_release_leaves(problem: CappedProblem, *, seconds: float = 10.0) ->
     optimum = solve_or_none(asked)
     if optimum is None:
         return min(asked.silent_losses)  # nobody errs by more than without a release
-    return with_bound(asked, optimum, seconds=seconds).bound
+    return with_bound(asked, optimum).bound
 
 
-def solve_or_none(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum | None:
+def solve_or_none(problem: CappedProblem) -> CappedOptimum | None:
     """As `solve`, and None where nothing satisfies the caps within the distortions."""
-    optimum, missed = _searched(problem, seed=seed)
+    optimum, missed = _searched(problem)
     return optimum if problem.met(missed) else None
 
 
-def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> tuple[CappedOptimum, list[float]]:
+def _searched(problem: CappedProblem, *, feasible: bool = False) -> tuple[CappedOptimum, list[float]]:
     """The best release, and by how much each group's distortion cannot be met.
 
     ``feasible`` asks only whether the distortions can be met: the search ends as soon as they are.
     """
     cone = cone_of(problem.law, problem.caps)
-    pool = _pool(problem.law, cone, np.random.default_rng(seed))
+    pool = _pool(problem.law, cone, np.random.default_rng(0))
     master: Master
     if isinstance(problem.cost, LogCost):
         master = MixtureMaster(problem)
@@ -219,13 +219,13 @@ def _spread(pool: Floats, problem: CappedProblem) -> Floats:
     return np.array(list(chosen.values()))
 
 
-def nearest_distortions(problem: CappedProblem, *, seed: int = 0) -> tuple[float, ...]:
+def nearest_distortions(problem: CappedProblem) -> tuple[float, ...]:
     """The distortions nearest to those asked for that the caps allow, a thousandth above."""
-    missed = _searched(problem, seed=seed, feasible=True)[1]
+    missed = _searched(problem, feasible=True)[1]
     return tuple(1.001 * (limit + over) for limit, over in zip(problem.distortions, missed, strict=True))
 
 
-def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) -> str:
+def how_far(problem: CappedProblem, nearest: Sequence[float]) -> str:
     """The nearest distortions that would do, and the nearest feasible value of each cap at those asked for."""
     within = ", ".join(f"{value:.4g}" for value in problem.distortions)
     vain: list[str] = []
@@ -236,7 +236,7 @@ def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) 
         ("local_dp", "a local differential privacy of"),
     ):
         if getattr(problem.caps, name) is not None:
-            loosest = _nearest_cap(problem, name, seed)
+            loosest = _nearest_cap(problem, name)
             if loosest is None:
                 vain.append(words[2:-3])
             else:
@@ -246,13 +246,13 @@ def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) 
     return f"no release keeps {problem.caps.describe()} within a distortion of {within}; {which}{none}"
 
 
-def _nearest_cap(problem: CappedProblem, name: str, seed: int) -> float | None:
+def _nearest_cap(problem: CappedProblem, name: str) -> float | None:
     """The tightest value of one cap, the others as they are, under which the distortions can be met."""
     near, far = 0.0, 1.0
     for step in range(7):
         share = 1.0 if step == 0 else (near + far) / 2
         trial = replace(problem, caps=problem.caps.looser(name, share))
-        fits = problem.met(_searched(trial, seed=seed, feasible=True)[1])
+        fits = problem.met(_searched(trial, feasible=True)[1])
         if step == 0 and not fits:
             return None
         near, far = (near, share) if fits else (share, far)

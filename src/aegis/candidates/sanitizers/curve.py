@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from aegis.candidates.sanitizers.exposure import Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
-from aegis.result import Result
+from aegis.result import Result, plain
+
+_PICTURES = ("mixture", "learned_mixture", "table")  # what a point holds for pictures only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,24 +53,8 @@ class CurvePoint:
 
     def to_json(self) -> dict[str, Any]:
         """The point as the command line prints it."""
-        return {
-            "target": self.target,
-            "distortion": self.distortion,
-            "adversary_losses": list(self.adversary_losses),
-            "worst": self.worst,
-            "theory": self.theory,
-            "erasure": self.erasure,
-            "ratio": self.ratio,
-            "interval": list(self.interval),
-            "exposure": self.exposure.to_json(),
-            "attacker": self.attacker,
-            "method": self.method,
-            "drawn_distortion": self.drawn_distortion,
-            "drawn_worst": self.drawn_worst,
-            "learned": self.learned,
-            "claimed_distortion": self.claimed_distortion,
-            "baselines": dict(self.baselines),
-        }
+        shown = (figure.name for figure in fields(self) if figure.name not in _PICTURES)
+        return {name: plain(getattr(self, name)) for name in shown}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +116,7 @@ class Curve(Result):
             "points": [point.to_json() for point in self.points],
             "mean_ratio": self.mean_ratio,
             "device": self.device,
-            "seconds": {
-                "compile": self.seconds.compile,
-                "train": self.seconds.train,
-                "audit": self.seconds.audit,
-            },
+            "seconds": plain(self.seconds),
             "seed": self.seed,
             "exposure_capped": self.capped,
             "saturation": {"distortion": self.saturation_distortion, "losses": list(self.saturation_losses)},

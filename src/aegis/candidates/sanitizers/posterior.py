@@ -230,9 +230,7 @@ def likelihood(mechanism: Mechanism, release: Floats, values: Floats) -> Floats:
     return mechanism.mixture.likelihood(Released(component=component, value=release[:, 0]), values)
 
 
-def fit_number_belief(
-    side: Floats, x: Floats, *, column: Floats, seed: int = 0, quick: bool = False, coarse: bool = False
-) -> Belief:
+def fit_number_belief(side: Floats, x: Floats, *, column: Floats, quick: bool = False, coarse: bool = False) -> Belief:
     """A belief about a number from rows of side information and X; ``column`` is the whole private column.
 
     The forecast comes from one half of the rows and its cells from the other. ``coarse`` takes values
@@ -249,7 +247,7 @@ def fit_number_belief(
             values, weights = values[chosen], weights[chosen]
     share: Floats = weights / weights.sum()
     half = len(x) // 2
-    layers = _forecast(side[:half], x[:half], 1, seed=seed, quick=quick)
+    layers = _forecast(side[:half], x[:half], 1, quick=quick)
     forecast = apply_layers(layers, side[half:])[:, 0]
     cells = int(np.clip((len(x) - half) // _CELL_ROWS, 1, _CELLS))
     cuts = np.unique(np.quantile(forecast, np.arange(1, cells) / cells))
@@ -272,7 +270,6 @@ def fit_category_belief(
     codes: Ints,
     *,
     size: int,
-    seed: int = 0,
     quick: bool = False,
     cost: Floats | None = None,
     log: bool = False,
@@ -282,7 +279,7 @@ def fit_category_belief(
     # the model is fitted on most rows, and how far it may be trusted is learned on the others
     most = len(codes) * 2 // 3
     layers = _tempered(
-        _forecast(side[:most], codes[:most].astype(np.float64), size, seed=seed, quick=quick), side[most:], codes[most:]
+        _forecast(side[:most], codes[:most].astype(np.float64), size, quick=quick), side[most:], codes[most:]
     )
     return Belief(
         kind="category",
@@ -323,13 +320,13 @@ def _shareable(column: Floats) -> tuple[Floats, Floats]:
     return joined[weighted], weight[weighted]
 
 
-def _forecast(side: Floats, x: Floats, classes: int, *, seed: int, quick: bool) -> list[tuple[Floats, Floats]]:
+def _forecast(side: Floats, x: Floats, classes: int, *, quick: bool) -> list[tuple[Floats, Floats]]:
     """The layers of a model of X: a network, or a line where nothing is to be gained or no JAX is there."""
     if side.shape[1] > 0 and not quick and find_spec("jax") is not None:
         from aegis.candidates.sanitizers.networks import fit_layers
 
         if classes > 1 or len(x) >= 200:
-            return fit_layers(side, x, classes=classes, seed=seed)
+            return fit_layers(side, x, classes=classes)
     return [_line(side, x)] if classes == 1 else [_softmax_line(side, x.astype(np.int64), classes)]
 
 
