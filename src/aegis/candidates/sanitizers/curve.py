@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.exposure import Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
@@ -50,6 +51,21 @@ class CurvePoint:
     mixture: Mixture | None = field(default=None, repr=False, compare=False)
     learned_mixture: Mixture | None = field(default=None, repr=False, compare=False)
     table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def audited(cls, report: AuditReport, **figures: Any) -> CurvePoint:
+        """A point whose measured figures are those of a report; ``figures`` are the others."""
+        return cls(
+            distortion=report.distortion.loss,
+            adversary_losses=tuple(party.loss for party in report.adversaries),
+            worst=report.worst,
+            interval=report.strongest.interval,
+            exposure=report.exposure,
+            attacker=report.strongest.attacker,
+            drawn_distortion=report.distortion.drawn_loss,
+            drawn_worst=report.strongest.drawn_loss,
+            **figures,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The point as the command line prints it."""

@@ -79,20 +79,13 @@ def finite_curve(
         verify(report, distortion=aim, adversary_losses=problem.losses_of(release).tolist())
         theory = optimum(problem, distortion=aim, symbols=2).worst
         made.append(
-            CurvePoint(
+            CurvePoint.audited(
+                report,
                 target=aim,
-                distortion=report.distortion.loss,
-                adversary_losses=tuple(party.loss for party in report.adversaries),
-                worst=report.worst,
                 theory=theory,
                 erasure=aim / problem.max_distortion * float(problem.saturation_losses.min()),
                 ratio=report.worst / theory,
-                interval=report.strongest.interval,
-                exposure=report.exposure,
-                attacker=report.strongest.attacker,
                 method=("program" if trials == 0 else "learned" if networks is None else "learned from rows"),
-                drawn_distortion=report.distortion.drawn_loss,
-                drawn_worst=report.strongest.drawn_loss,
                 learned=learned[number],
                 baselines={
                     "program": programs[number].worst,

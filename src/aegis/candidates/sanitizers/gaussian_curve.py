@@ -217,20 +217,13 @@ def _point(
 ) -> CurvePoint:
     theory = proposition_1(problem, distortion=aim).worst
     at_own = proposition_1(problem, distortion=report.distortion.loss).worst
-    return CurvePoint(
+    return CurvePoint.audited(
+        report,
         target=aim,
-        distortion=report.distortion.loss,
-        adversary_losses=tuple(party.loss for party in report.adversaries),
-        worst=report.worst,
         theory=theory,
         erasure=min(erasure_losses(shelf, distortion=aim)),
         ratio=report.worst / max(theory, at_own),
-        interval=report.strongest.interval,
-        exposure=report.exposure,
-        attacker=report.strongest.attacker,
         method=method_of(best.mixture),
-        drawn_distortion=report.distortion.drawn_loss,
-        drawn_worst=report.strongest.drawn_loss,
         learned=None if learned is None else learned.worst,
         baselines={
             "modulo": best_mixture(modulo, distortion=aim).worst,
