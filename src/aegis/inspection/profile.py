@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.counts.answer import ask
-from aegis.counts.identifying_text import texts_that_identify
-from aegis.counts.person_column import several_rows_each
-from aegis.counts.role_words import (
+from aegis.data.dataset import Dataset
+from aegis.data.kind import DATES, Kind
+from aegis.data.schema import Role
+from aegis.errors import DataError
+from aegis.inspection.identifying_text import texts_that_identify
+from aegis.inspection.person_column import several_rows_each
+from aegis.inspection.role_words import (
     EARLIER,
     NUMBERS,
     OUTCOMES,
@@ -21,10 +25,6 @@ from aegis.counts.role_words import (
     names_somebody,
     words_of,
 )
-from aegis.data.dataset import Dataset
-from aegis.data.kind import DATES, Kind
-from aegis.data.schema import Role
-from aegis.errors import DataError
 from aegis.result import Result, plain
 
 _FEW_CLASSES = 20

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Codes
 from aegis.counts.answer import ask
-from aegis.counts.associations import Association, FirstRows, associations
-from aegis.counts.person_column import agreeing_traits
-from aegis.counts.profile import Profile
-from aegis.counts.role_words import TRAITS, names_somebody, words_of
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.notation import Notation
 from aegis.data.schema import Role
 from aegis.data.written_values import misfits
+from aegis.inspection.associations import Association, FirstRows, associations
+from aegis.inspection.person_column import agreeing_traits
+from aegis.inspection.profile import Profile
+from aegis.inspection.role_words import TRAITS, names_somebody, words_of
 
 LOOKED_AT = 10_000
 """Shapes, formats and dependencies are read off so many rows."""
