@@ -202,7 +202,10 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
             why=f"Ours is {ADVISOR}. {_ZERO}",
         )
     )
-    together = {name: np.mean([each.accuracies for each in of.values()], axis=0) for name, of in models.items()}
+    together = {
+        name: np.mean([trained_model.accuracies for trained_model in of.values()], axis=0)
+        for name, of in models.items()
+    }
     claims += [
         Claim(
             what=f"Rank correlation (Spearman) of {who} with the mean accuracy of the models: {', '.join(tables)}",

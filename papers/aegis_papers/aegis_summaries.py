@@ -31,7 +31,7 @@ def fig_8(setting: Setting, tables: dict[str, Table]) -> Section:
         ways = choosers(setting, table)
         models = {model: trained(setting, table, model) for model in MODELS}
         counting = counting_seconds(setting, table)
-        together = np.mean([each.accuracies for each in models.values()], axis=0)
+        together = np.mean([trained_model.accuracies for trained_model in models.values()], axis=0)
         rows: list[tuple[Value, ...]] = []
         for measure in MEASURES:
             for level, prefix in _LEVELS.items():

@@ -109,11 +109,11 @@ def kernel_machine(masked: CodedRows, training: Codes, testing: Codes, seed: int
     _, first, counts = np.unique(
         np.column_stack([tuples[training], seen]), axis=0, return_index=True, return_counts=True
     )
-    _, asked, back = np.unique(tuples[testing], axis=0, return_index=True, return_inverse=True)
+    _, distinct, back = np.unique(tuples[testing], axis=0, return_index=True, return_inverse=True)
     # scikit-learn's own scale of the kernel, of all records
     scale = 1.0 / (features.shape[1] * spread)
     model = Estimator("svm.SVC", {"kernel": "rbf", "gamma": scale, "cache_size": 1_000}).build(seed)
     with one_thread():
         model.fit(features[training[first]], seen[first], sample_weight=counts.astype(np.float64))
-        answers = model.predict(features[testing[asked]])
+        answers = model.predict(features[testing[distinct]])
     return float((answers[back.reshape(-1)] == wanted).mean())

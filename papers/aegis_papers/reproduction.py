@@ -279,8 +279,8 @@ class Section:
             "command": self.command,
             "cpu_seconds": round(self.cpu_seconds, 1),
             "summary": self.summary,
-            "claims": [each.to_json() for each in self.claims],
-            "figures": [_figure(each) for each in self.figures],
+            "claims": [claim.to_json() for claim in self.claims],
+            "figures": [_figure(figure) for figure in self.figures],
         }
 
 

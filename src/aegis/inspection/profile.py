@@ -188,9 +188,9 @@ def suggest_role(
     enough = present if kind is Kind.INTEGER else 0.98 * present
     if present > 20 and distinct >= enough and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"
-    each = several_rows_each(name, kind, distinct=distinct, present=present)
-    if each is not None:
-        return Role.IDENTIFYING, f"names somebody who has {each:.1f} rows on average"
+    rows_each = several_rows_each(name, kind, distinct=distinct, present=present)
+    if rows_each is not None:
+        return Role.IDENTIFYING, f"names somebody who has {rows_each:.1f} rows on average"
     if words & PEOPLE and words & NUMBERS and distinct > _FEW_CLASSES:
         return Role.IDENTIFYING, "by its name"
     if names_somebody(words) and distinct > 1:

@@ -247,8 +247,8 @@ def _fitted(
 
 def _given(party: Evidence) -> dict[str, Callable[[View], Floats]]:
     """The attacks that need no fitting here."""
-    given = {"exact": party.exact, UNAIDED: party.unaided}
-    return {name: attack for name, attack in given.items() if attack is not None}
+    attacks = {"exact": party.exact, UNAIDED: party.unaided}
+    return {name: attack for name, attack in attacks.items() if attack is not None}
 
 
 def _on_features(guess: attackers.Guess) -> Callable[[View], Floats]:

@@ -250,9 +250,9 @@ def tightened(caps: Caps, doubt: float, *, surest: float) -> Caps:
     >>> [tightened(Caps(posterior=cap), 1.5, surest=0.0).posterior for cap in (0.75, 0.4)]
     [0.625, 0.4]
     """
-    asked = 1.0 if caps.posterior is None else caps.posterior
-    posterior = max(1 - doubt * max(1 - asked, 0.02), 0.5, surest if caps.strict else 0.0)
-    return replace(caps, posterior=min(asked, posterior))
+    cap = 1.0 if caps.posterior is None else caps.posterior
+    posterior = max(1 - doubt * max(1 - cap, 0.02), 0.5, surest if caps.strict else 0.0)
+    return replace(caps, posterior=min(cap, posterior))
 
 
 def _why_certain(problem: CappedProblem, priors: Sequence[Floats], codes: Ints) -> str:

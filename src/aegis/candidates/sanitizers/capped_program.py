@@ -98,11 +98,11 @@ def most_any_release_leaves(problem: CappedProblem) -> float:
     Everything else that a release was found under is dropped: the set of laws, events and records that are nearly
     certain. What only fewer releases keep would be no bound of all of them.
     """
-    asked = replace(problem, law=replace(problem.law.estimate, events=None, nearly_sure=()))
-    optimum = solve_or_none(asked)
+    under_estimate = replace(problem, law=replace(problem.law.estimate, events=None, nearly_sure=()))
+    optimum = solve_or_none(under_estimate)
     if optimum is None:
-        return min(asked.silent_losses)  # nobody errs by more than without a release
-    return with_bound(asked, optimum).bound
+        return min(under_estimate.silent_losses)  # nobody errs by more than without a release
+    return with_bound(under_estimate, optimum).bound
 
 
 def solve_or_none(problem: CappedProblem) -> CappedOptimum | None:

@@ -177,11 +177,11 @@ def share_above(
     values = (
         np.arange(belief.values.size) if isinstance(mechanism, CategoryMechanism) else mechanism.bins(belief.values)
     )
-    told = np.eye(mechanism.release.shape[0])[values]
+    capped_value_of = np.eye(mechanism.release.shape[0])[values]
     for rows, after in belief.posterior(mechanism, view):
         before = belief.prior(view.side[rows])
-        most = (after @ told).max(axis=1)
-        above[rows] = (most > cap + 1e-6) & ((before @ told).max(axis=1) <= cap)
+        most = (after @ capped_value_of).max(axis=1)
+        above[rows] = (most > cap + 1e-6) & ((before @ capped_value_of).max(axis=1) <= cap)
         highest = max(highest, float(most[above[rows]].max(initial=0.0)))
     return float(above.mean()), highest
 
@@ -213,9 +213,11 @@ def certain_parts(belief: Belief, mechanism: Mechanism, view: View, truth: Float
         after = np.empty(len(codes))
         for rows, posterior in belief.posterior(mechanism, view):
             after[rows] = (posterior * agreeing[rows]).sum(axis=1)
-        known = (before * agreeing).sum(axis=1)
+        chance_before = (before * agreeing).sum(axis=1)
         parts.append(
-            CertainPart(column=name, before=float((known >= CERTAIN).mean()), after=float((after >= CERTAIN).mean()))
+            CertainPart(
+                column=name, before=float((chance_before >= CERTAIN).mean()), after=float((after >= CERTAIN).mean())
+            )
         )
     return tuple(parts)
 

@@ -234,12 +234,12 @@ class _Program:
             at += size
             truth = of_value[codes]
             if kind == "log":
-                each = -jnp.take_along_axis(belief, truth[:, None, None], axis=2)[..., 0] / math.log(2)
+                losses = -jnp.take_along_axis(belief, truth[:, None, None], axis=2)[..., 0] / math.log(2)
             elif kind == "squared":
-                each = (jnp.exp(belief) @ cost[:, 0] - cost[truth, 0][:, None]) ** 2
+                losses = (jnp.exp(belief) @ cost[:, 0] - cost[truth, 0][:, None]) ** 2
             else:
-                each = jnp.einsum("rfg,rg->rf", jnp.exp(belief), cost[truth])
-            total = total + each
+                losses = jnp.einsum("rfg,rg->rf", jnp.exp(belief), cost[truth])
+            total = total + losses
         return total / len(self.parts)
 
     def epoch(self, state: Any, first: Any, *, steps: int) -> Any:

@@ -122,7 +122,10 @@ def _covers(now: Model, earlier: Model) -> bool:
     """Whether a model asks for at least as much as an earlier one."""
     if (now.name, now.needs) != (earlier.name, earlier.needs):
         return False
-    rest = [{key: value for key, value in each.parameters().items() if key != each.asked} for each in (now, earlier)]
+    rest = [
+        {key: value for key, value in each.parameters().items() if key != each.threshold_name}
+        for each in (now, earlier)
+    ]
     if rest[0] != rest[1]:
         return False
     stricter = now.threshold >= earlier.threshold if now.bound is Bound.AT_LEAST else now.threshold <= earlier.threshold
