@@ -235,8 +235,9 @@ def _compare(
     if places:
         records = f"{apart:g} record{'' if apart == 1 else 's'}"
         raise SummaryError(
-            f"two counts of {attribute!r} contradict each other, {other.title} and {grouping.title}: by up to {records} "
-            f"in {places} place{'' if places == 1 else 's'}; they are not of the same rows, write the summary again"
+            f"two counts of {attribute!r} contradict each other, {other.title} and {grouping.title}: by up to "
+            f"{records} in {places} place{'' if places == 1 else 's'}; they are not of the same rows, write the "
+            "summary again"
         )
 
 

@@ -1,9 +1,9 @@
 """What a privacy model is: a threshold, and a way to find what a class table reaches.
 
 A model declares everything that others say of it: what its parameters may be (``rules``), which of them is the
-threshold (``threshold_name``), how a policy writes it (``written``), and what it promises, in the field's words and in plain
-ones. To add one, put a module into ``aegis.privacy.models``; policies, verdicts, certificates, the documentation and
-the contract suite take it from there.
+threshold (``threshold_name``), how a policy writes it (``written``), and what it promises, in the field's words and in
+plain ones. To add one, put a module into ``aegis.privacy.models``; policies, verdicts, certificates, the documentation
+and the contract suite take it from there.
 
 Missing values are values. In a quasi-identifier, records without a value form classes of their own; in a sensitive
 attribute, "missing" is one more value that a class may hold and an attacker may learn. No model skips them.
