@@ -31,7 +31,7 @@ def check_names(names: Collection[str], known: Collection[str], *, without_libra
     """Raise unless every name is known, and the library is there if one of them needs it."""
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        problem = f"there is no model called {', '.join(unknown)}" if unknown else "no model is named"
+        problem = f"there is no model called {', '.join(map(repr, unknown))}" if unknown else "no model is named"
         raise MeasureError(f"{problem}; use {', '.join(known)}")
     if all(name in without_library for name in names):
         return
