@@ -174,13 +174,13 @@ def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogra
     if histogram.domain.size == 1:
         raise LabelError(f"the label {label!r} has the same value in every row; choose a column that varies")
     if kind.is_ordered and len(histogram.domain.values) > limits.label_classes:
-        what, advice = (
+        noun, advice = (
             ("numbers", "cut it into classes, for example with --label-bins 4")
             if kind.is_number
             else (f"{kind}s", "choose a column of classes, for example its year")
         )
         raise LabelError(
-            f"the label {label!r} looks continuous ({len(histogram.domain.values):,} distinct {what}); {advice}"
+            f"the label {label!r} looks continuous ({len(histogram.domain.values):,} distinct {noun}); {advice}"
         )
     return histogram
 
@@ -225,8 +225,8 @@ def _two_joints(
 ) -> dict[str, Joint]:
     """Two columns, each with the label, in one pass; without those that have more values than the first rows show."""
     columns = {name: Binned(source=dataset.table[name], kind=dataset.schema.kind(name)) for name in names}
-    asked = {key: column.column for key, column in zip("ab", columns.values(), strict=True)}
-    answer = grouped(dataset.table, {**asked, "y": label.column}, limit=_MOST_TOGETHER + 1)
+    expressions = {key: column.column for key, column in zip("ab", columns.values(), strict=True)}
+    answer = grouped(dataset.table, {**expressions, "y": label.column}, limit=_MOST_TOGETHER + 1)
     if len(answer) > _MOST_TOGETHER:
         return {}
     labels = label.codes_in(answer["y"], label_domain)

@@ -154,7 +154,7 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
     utility = None
     if not is_of_numbers(content.domain):
         labels = released_labels(estimator.judgement_.released, label, content.totals)
-        utility = objective.shown(objective.value(labels))
+        utility = objective.turned(objective.value(labels))
     trained = _trained(options, dataset, policy, roles, label) if options.train else None
     if options.out is not None:
         with drafts_of([Path(options.out)], overwrite=options.overwrite, modes=[PRIVATE]) as drafts:

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aegis.counts.associations import dependent
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
+from aegis.inspection.associations import dependent
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.looking import (
     AS_SAID,

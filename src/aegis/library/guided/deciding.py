@@ -9,12 +9,12 @@ from dataclasses import replace
 import typer
 
 from aegis.commands.start import Start
-from aegis.counts.associations import dependent, following
 from aegis.counts.collect_classes import rows_alone
 from aegis.data.dataset import Dataset
 from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
+from aegis.inspection.associations import dependent, following
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.looking import (
     AS_GIVEN,

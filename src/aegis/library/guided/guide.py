@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aegis.counts.findings import Written
 from aegis.data.schema import Roles
+from aegis.inspection.findings import Written
 from aegis.library.guided.candidate_release import GuidedRelease
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparison import Comparison

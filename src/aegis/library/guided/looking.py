@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.counts.associations import FirstRows, dependent, following, leaks
 from aegis.counts.collect_classes import count_classes
-from aegis.counts.findings import Findings, find
-from aegis.counts.profile import Profile, profile
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
+from aegis.inspection.associations import FirstRows, dependent, following, leaks
+from aegis.inspection.findings import Findings, find
+from aegis.inspection.profile import Profile, profile
 from aegis.plural import count
 from aegis.privacy.models.l_diversity import DistinctLDiversity
 from aegis.result import plain

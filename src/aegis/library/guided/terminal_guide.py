@@ -12,8 +12,8 @@ import typer
 
 from aegis.commands import terminal
 from aegis.counts.collect import Limits
-from aegis.counts.findings import Written
 from aegis.data.schema import Role, Roles
+from aegis.inspection.findings import Written
 from aegis.library.guided.candidate_release import GuidedRelease
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparison import ComparedCandidate, Comparison

@@ -124,7 +124,10 @@ def _covers(now: Model, earlier: Model) -> bool:
     """Whether a model asks for at least as much as an earlier one."""
     if (now.name, now.needs) != (earlier.name, earlier.needs):
         return False
-    rest = [{key: value for key, value in model.parameters().items() if key != model.asked} for model in (now, earlier)]
+    rest = [
+        {key: value for key, value in model.parameters().items() if key != model.threshold_name}
+        for model in (now, earlier)
+    ]
     if rest[0] != rest[1]:
         return False
     stricter = now.threshold >= earlier.threshold if now.bound is Bound.AT_LEAST else now.threshold <= earlier.threshold

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from aegis.counts.answer import ask
-from aegis.counts.identifying_text import texts_that_identify
-from aegis.counts.profile import suggest_role
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles, Schema
 from aegis.data.shell import word
 from aegis.errors import RoleError
+from aegis.inspection.identifying_text import texts_that_identify
+from aegis.inspection.profile import suggest_role
 from aegis.operation import listed
 
 REST = "rest"
