@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from _result import write
-from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.records import Records

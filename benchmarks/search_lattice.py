@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _result import write
-from aegis.candidates.search.board import Progress
+from aegis.candidates.search.board import SearchState
 from aegis.candidates.search.search import search
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
@@ -95,7 +95,7 @@ def main() -> None:
         path: list[tuple[float, float, int]] = []
         begin, cpu = time.monotonic(), time.process_time()
 
-        def report(progress: Progress, path: list[tuple[float, float, int]] = path, begin: float = begin) -> None:
+        def report(progress: SearchState, path: list[tuple[float, float, int]] = path, begin: float = begin) -> None:
             path.append((time.monotonic() - begin, progress.bound, progress.nodes))
 
         result = search(

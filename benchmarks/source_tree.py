@@ -24,7 +24,11 @@ LISTED = {
     "reports": ("aegis.report.",),
     "registered": (
         *("aegis.masking.masks.", "aegis.privacy.models.", "aegis.learners.", "aegis.attacks.methods."),
-        *("aegis.library.candidate_makers", "aegis.library.searched_kind", "aegis.library.sanitized_kind"),
+        *(
+            "aegis.library.advising.candidate_makers",
+            "aegis.library.advising.searched_kind",
+            "aegis.library.advising.sanitized_kind",
+        ),
     ),
 }
 """What has one importer by design, by the beginning of its name."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.boxes.estimator import LocalRecoding
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.model_columns import box_columns
@@ -16,8 +17,6 @@ from aegis.evaluation.models import try_model
 from aegis_papers.aegis_data import MODELS, Table, split_plan
 from aegis_papers.aegis_k_anonymous import policy_for
 from aegis_papers.setting import Setting
-
-Floats = NDArray[np.float64]
 
 
 def recoded_accuracies(setting: Setting, table: Table, models: tuple[str, ...], *, suppressed: float) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.summary import Summary
@@ -24,7 +24,6 @@ from aegis_papers.aegis_training import Trained
 from aegis_papers.reproduction import Between
 from aegis_papers.setting import Setting
 
-Floats = NDArray[np.float64]
 LEVELS = {"+1D": "Aegis+1D", "-1D": "Aegis-1D"}
 ADVISOR = "our default"
 SEEDS = 5
@@ -157,6 +156,8 @@ def _choose(setting: Setting, table: Table, summary: Summary, wanted: dict[str, 
             select(summary, pairs=pairs, names=(ours,), seed=setting.seed + draw)[0]
             for draw in range(SEEDS if random else 1)
         ]
-        spent = float(np.mean([each.cpu_seconds for each in draws])) + (pair_seconds if name == ADVISOR else 0.0)
-        by_way[name] = {"scores": [each.scores.tolist() for each in draws], "cpu_seconds": spent}
+        spent = float(np.mean([selection.cpu_seconds for selection in draws])) + (
+            pair_seconds if name == ADVISOR else 0.0
+        )
+        by_way[name] = {"scores": [selection.scores.tolist() for selection in draws], "cpu_seconds": spent}
     return by_way

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.candidates.search.search import search
 from aegis.data.schema import Roles
 from aegis.evaluation.coded_rows import CodedRows
-from aegis.library.judging import classes_of
+from aegis.library.tables.judging import classes_of
 from aegis.masking.configuration import Configuration
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 from aegis_papers.aegis_data import Table
-from aegis_papers.aegis_training import Accuracy, Codes, Trained, accuracy_of, trained_on
+from aegis_papers.aegis_training import Accuracy, Trained, accuracy_of, trained_on
 from aegis_papers.setting import Setting
 
 K = 5

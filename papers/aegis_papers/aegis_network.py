@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from aegis.arrays import Ints
 from aegis.errors import MissingExtraError
 from aegis.evaluation.coded_rows import RowMasker
 from aegis.evaluation.features import feature_matrix
 from aegis.masking.configuration import Configuration
 from aegis_papers.aegis_data import Table, split_plan
 from aegis_papers.aegis_training import Trained
-from aegis_papers.network_training import Floats, Ints, device_name, network_accuracies
+from aegis_papers.network_training import Floats, device_name, network_accuracies
 from aegis_papers.setting import Setting
 
 NETWORK = "NN"

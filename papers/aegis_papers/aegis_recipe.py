@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.summary import Summary
 from aegis.masking.partition import Partition
 from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.rebuilt_joints import per_configuration, randomised
 
-Codes = NDArray[np.int64]
 STAGES = ("masking", "reconstruction", "estimation")
 
 

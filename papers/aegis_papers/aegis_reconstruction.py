@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
+from aegis.arrays import Floats
 from aegis.counts.summary import IDENTITY, AttributeSummary
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -32,7 +32,6 @@ from aegis_papers.reproduction import (
 )
 from aegis_papers.setting import Setting
 
-Floats = NDArray[np.float64]
 WITH, WITHOUT, VALUES, RECORDS = "Aegis+1D", "Aegis−1D", "Sampling of values", "Sampling of records"
 POOLED, POOLED_MASKED = "pooled", "pooled, masked only"
 _PAPER = {WITH: Between(low=0.45, high=0.50), WITHOUT: Between(high=0.55), VALUES: Between(low=0.80, high=0.85)}
@@ -79,7 +78,7 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                 printed="yes",
                 as_printed=f"{'yes' if fitted < drawn else 'no'}: {fitted:.3f} against {drawn:.3f}",
                 unit="TVD",
-                verdict=Verdict.SAME if fitted < drawn else Verdict.DIFFERENT,
+                verdict=Verdict.of(fitted < drawn),
                 why=""
                 if fitted < drawn
                 else "Who may draw original records with their labels knows the joint, up to "
@@ -90,11 +89,8 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
             Claim(
                 what=f"{table.title}: one fit to all configurations ({POOLED_MASKED})",
                 source="not in the paper",
-                printed=None,
-                as_printed=None,
                 ours=float(np.median(distances[POOLED_MASKED])),
                 unit="TVD",
-                verdict=Verdict.NOT_COMPARABLE,
                 why="Fitted to what the configurations mask. With the columns that some of them leave unmasked it is "
                 f"{float(np.median(distances[POOLED])):.3f}.",
             )
@@ -197,7 +193,6 @@ def fig_10(setting: Setting) -> Section:
             what=f"Seconds of a reconstruction, {size} values, buckets of {bucket}",
             source=source,
             printed=paper,
-            as_printed=None,
             ours=distances[size, bucket]["seconds"],
             unit="seconds",
             why=why or "Seconds of another program on another machine.",
@@ -284,7 +279,7 @@ def _direction(distances: dict[tuple[int, int], dict[str, float]], label: str, *
         printed="rises slightly" if by_bucket else "falls",
         as_printed=f"{low[label]:.3f} to {high[label]:.3f}",
         unit="TVD",
-        verdict=Verdict.SAME if rises == by_bucket else Verdict.DIFFERENT,
+        verdict=Verdict.of(rises == by_bucket),
         why=why,
     )
 

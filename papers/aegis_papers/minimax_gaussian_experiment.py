@@ -11,9 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.components import Erasure
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from aegis.candidates.sanitizers.training import Trained
 
 FIRST = 0.005  # the paper's D0
-Floats = NDArray[np.float64]
 
 
 def gaussian_settings(*, epochs: int = 100) -> TrainingSettings:
@@ -146,20 +143,13 @@ def _audited(
     at_own = proposition_1(problem, distortion=report.distortion.loss).worst
     claimed = min(point.adversary_losses)
     share = min(1.0, point.target / problem.max_distortion)
-    return CurvePoint(
+    return CurvePoint.audited(
+        report,
         target=point.target,
-        distortion=report.distortion.loss,
-        adversary_losses=tuple(party.loss for party in report.adversaries),
-        worst=report.worst,
         theory=noise.worst,
         erasure=share * float(problem.saturation_losses.min()),
         ratio=report.worst / max(noise.worst, at_own),
-        interval=report.strongest.interval,
-        exposure=report.exposure,
-        attacker=report.strongest.attacker,
         method=verdict(point, report),
-        drawn_distortion=report.distortion.drawn_loss,
-        drawn_worst=report.strongest.drawn_loss,
         learned=claimed,
         claimed_distortion=point.distortion,
         mixture=mixture,

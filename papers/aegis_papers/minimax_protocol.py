@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.errors import SanitizerError
 from aegis.progress import Progress
-
-Floats = NDArray[np.float64]
 
 
 class History(Protocol):

@@ -11,13 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.records import Records
 from aegis.candidates.clusters.risk import class_entropies_bits, measure_risk, sum_of_minima_bits
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

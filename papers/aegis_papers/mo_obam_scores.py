@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
+from aegis.arrays import Floats
 from aegis_papers.mo_obam_data import Table
 from aegis_papers.mo_obam_paper import MODELS
 from aegis_papers.mo_obam_recipe import GROUPS, ORIGINAL, Tables, key, train, wanted
@@ -19,7 +19,6 @@ from aegis_papers.setting import Setting
 PAPER_SPLITS = 100
 LEVEL = 0.05  # of the paper's tests, which it does not correct
 AHEAD, BEHIND, LEVEL_WITH = "ahead", "behind", "not apart"
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Ints
+
 HIDDEN = 100
 BATCH = 200
 RATE, FIRST_DECAY, SECOND_DECAY, TINY = 1e-3, 0.9, 0.999, 1e-8
@@ -21,7 +23,6 @@ TOLERANCE, PATIENCE = 1e-4, 10
 """Training ends after so many epochs in which the loss has not fallen by the tolerance."""
 
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 
 def device_name() -> str:
@@ -100,8 +101,8 @@ def _train(
         places, counted = chosen
 
         def total(layers: Any) -> Any:
-            each = losses(layers, training_features[:, places], answers[places], counted)
-            return each.sum(), each
+            spent = losses(layers, training_features[:, places], answers[places], counted)
+            return spent.sum(), spent
 
         (_, each), gradient = jax.value_and_grad(total, has_aux=True)(layers)
         count = count + 1.0

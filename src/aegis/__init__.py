@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from aegis.library.ledger import ledger_forget as ledger_forget
     from aegis.library.ledger import ledger_limit as ledger_limit
     from aegis.library.ledger import ledger_show as ledger_show
-    from aegis.library.parts import merge as merge
+    from aegis.library.merge import merge as merge
     from aegis.library.reconstruct import reconstruct as reconstruct
     from aegis.library.reference import list_masks as list_masks
     from aegis.library.reference import list_measures as list_measures
@@ -99,7 +99,7 @@ _HOMES: dict[str, str] = {
     "list_masks": "aegis.library.reference",
     "list_measures": "aegis.library.reference",
     "load_configurations": "aegis.masking.configuration_file",
-    "merge": "aegis.library.parts",
+    "merge": "aegis.library.merge",
     "open": "aegis.library.guided.table",
     "open_dataset": "aegis.data.engine",
     "pull": "aegis.catalog.commands.pull",

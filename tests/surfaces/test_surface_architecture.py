@@ -10,16 +10,36 @@ import re
 import tomllib
 from pathlib import Path
 
+import grimp
+
 from aegis.library.clinic import write_clinic
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+
+
+def in_order(container: str) -> list[str]:
+    """The parts of a package in the order that its contract holds."""
+    (contract,) = (each for each in CONTRACTS if each.get("containers") == [container])
+    return [part.strip() for layer in contract["layers"] for part in layer.split("|")]
+
+
 def test_every_room_is_described_once_and_in_order() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    rooms = [room.strip() for layer in contracts["contracts"][0]["layers"] for room in layer.split("|")]
-    assert re.findall(r"^\| `(\w+)` \| \S", PAGE, flags=re.MULTILINE) == rooms
+    described = re.findall(r"^\| `(\w+)` \| \S", PAGE, flags=re.MULTILINE)
+    assert described == [*in_order("aegis"), *in_order("aegis.library")]
+
+
+def test_steps_that_operations_share_call_no_operation() -> None:
+    graph = grimp.build_graph("aegis", exclude_type_checking_imports=True, cache_dir=None)
+    folders = {f"aegis.library.{name}" for name in in_order("aegis.library")}
+    assert folders == {name for name in graph.find_children("aegis.library") if graph.find_children(name)}
+    operations = graph.find_children("aegis.library") - folders
+    for folder in folders - {"aegis.library.guided"}:
+        for module in graph.find_descendants(folder):
+            assert not operations & graph.find_modules_directly_imported_by(module), module
 
 
 def test_linked_functions_are_where_the_links_lead() -> None:

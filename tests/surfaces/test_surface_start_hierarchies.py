@@ -19,7 +19,7 @@ from aegis.errors import HierarchyError
 from aegis.library.guided.hierarchy_drafts import HierarchyDraft, edited
 from aegis.library.guided.web import Site
 from aegis.library.guided.web_session import Session
-from aegis.library.proposals import find_hierarchies
+from aegis.library.tables.proposals import find_hierarchies
 
 CHROMIUM = Path("/usr/bin/chromium")
 RARE = "03999"
@@ -97,7 +97,7 @@ def test_a_search_goes_by_the_hierarchy_that_was_changed(session: Session, monke
     position = draft.levels[0].position
     names = {f"label-{position}-{group.place}": [f"group {group.place}"] for group in draft.levels[0].groups}
     session.take("hierarchies", {"column": ["age"], "keep": [str(position)], **names})
-    searching: Any = import_module("aegis.library.searched_kind")
+    searching: Any = import_module("aegis.library.advising.searched_kind")
     used: list[Hierarchy] = []
     original = searching.search_classes
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aegis.attacks.reading import Codes
+from aegis.arrays import Codes
 from aegis.attacks.scene import Scene
 from aegis.attacks.view import View
 from aegis.errors import OptionError

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.attacks.reading import Codes
+from aegis.arrays import Codes
 from aegis.attacks.view import View
+from aegis.compiled import compiled
 from aegis.counts.grouping import group_rows
 from aegis.data.domain import Domain
 from aegis.errors import DataError
 
 MOST_PAIRS = 200_000_000
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def compiled(function: F) -> F:
-    """Compile ``function`` to machine code that lets other threads run meanwhile, and keep its type."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.data.domain import Domain, show
 from aegis.data.interval import Interval
 from aegis.data.kind import Kind
@@ -27,7 +28,6 @@ from aegis.masking.masks.suppress import STAR
 from aegis.masking.partition import Partition
 from aegis.masking.transition import Chain, transition
 
-Codes = NDArray[np.int64]
 Written = Sequence[str | None]
 
 _OR_MISSING = " or missing"
@@ -197,7 +197,9 @@ class _Reader:
         if listed.unnamed:
             if self._named is None:
                 sets = [ValueSet.parse(text) for text in self._written if text is not None]
-                self._named = frozenset(value for each in sets if each is not None for value in each.values)
+                self._named = frozenset(
+                    value for value_set in sets if value_set is not None for value in value_set.values
+                )
             inside = [
                 is_inside or value not in self._named for is_inside, value in zip(inside, self._shown(), strict=True)
             ]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.attacks.reading import Codes, Reading
+from aegis.arrays import Codes
+from aegis.attacks.reading import Reading
 from aegis.counts.grouping import group_rows
 
 

@@ -7,8 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands.command import CHOOSE, command
-from aegis.commands.fields import Argument, Option, Options, PathLike, SummaryLike, replacing
+from aegis.commands.fields import PathLike, SummaryLike, replacing
 from aegis.commands.summarize import description, show_summary
+from aegis.operation import Argument, Option, Options
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
@@ -30,7 +31,7 @@ def as_json(summary: Summary, options: Merge) -> dict[str, Any]:
     return description(summary, options.out)
 
 
-@command("merge", Merge, run="aegis.library.parts:merge", group=CHOOSE, json=as_json, one_of=("out",))
+@command("merge", Merge, run="aegis.library.merge:merge", group=CHOOSE, json=as_json, one_of=("out",))
 def show(summary: Summary, options: Merge) -> None:
     """What the folder now holds, and what can be done with it."""
     show_summary(summary, options.out)

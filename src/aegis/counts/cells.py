@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Codes, Floats
 from aegis.data.kind import Kind, Values
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _DAY_SECONDS = 86_400
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, Tuples, group_rows, group_tuples, packed, summed, width
+from aegis.counts.grouping import Tuples, group_rows, group_tuples, packed, summed, width
 from aegis.counts.people import People
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aegis.arrays import Codes
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.class_table import ClassTable, width_of
-from aegis.counts.grouping import Codes, appended
+from aegis.counts.grouping import appended
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.grouping import ROOM, Codes, appended, bounds_of_each, group_keys, in_order, summed, width
+from aegis.arrays import Codes
+from aegis.counts.grouping import ROOM, appended, bounds_of_each, group_keys, in_order, summed, width
 from aegis.data.domain import Domain
 from aegis.errors import SummaryError
 from aegis.masking.partition import Partition

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from aegis.arrays import Codes
 
 ROOM = 1 << 16
 """Keys below this are always looked up in a table rather than sorted."""

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.joint import Counts, Histogram
 from aegis.errors import SummaryError
 from aegis.plural import count
-
-Codes = NDArray[np.int64]
-
 
 MOST_PAIRED = 100
 """Pairs grow with the square of the attributes: of a wider table so many are paired, those that tell most."""

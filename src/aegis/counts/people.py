@@ -14,8 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.content import Content
-from aegis.counts.grouping import Codes, group_keys, row_keys, summed
+from aegis.counts.grouping import group_keys, row_keys, summed
 from aegis.data.domain import Domain
 from aegis.masking.partition import Partition
 

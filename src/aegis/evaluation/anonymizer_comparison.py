@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import mannwhitneyu
 
+from aegis.arrays import Codes
 from aegis.data.domain import Domain
 from aegis.errors import LabelError, MeasureError
 from aegis.evaluation.classifiers import CLASSIFIERS, EXPLAINED, check_models, try_classifier, try_learner
@@ -347,6 +348,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(unadjusted)
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted.tolist()
-
-
-Codes = NDArray[np.int64]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.answer import ask, to_numpy
 from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
@@ -24,8 +24,6 @@ from aegis.learners.draws import drawn
 from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
 from aegis.masking.transition import Transition, transition
-
-Codes = NDArray[np.int64]
 
 _SAMPLED = 1.2
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
 from aegis.errors import MeasureError
@@ -22,8 +22,6 @@ from aegis.measures.pair_ground import score_configurations
 from aegis.ranking.paper import PAPER_MEASURES
 from aegis.ranking.rank import rank
 from aegis.ranking.reference import Reference, Rounding
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,8 +114,8 @@ def _divergence_bits(attribute: AttributeSummary, masked: MaskedJoint) -> float:
         # Each masked value is read back as any value that may have led to it.
         may = change.matrix > 1e-12
         read = may @ (change.push(true) / np.maximum(may.sum(axis=0), 1))
-    there = true > 0
-    return float((true[there] * np.log2(true[there] / read[there])).sum())
+    occurring = true > 0
+    return float((true[occurring] * np.log2(true[occurring] / read[occurring])).sum())
 
 
 def _ranked(summary: Summary, measure: str, reference: Reference | str, seed: int) -> Floats:

@@ -1,24 +1,24 @@
 """Rank candidates by what models reach on them: the product's first question, as four verbs.
 
-``count → judge → score → rank``: rows are counted once, the policy decides from the counts which candidates may leave,
-those race on one stated sample of the rows, and the result is ranked with reasons. A summary that a provider wrote has
-the first three behind it.
+``count → judge → score → rank``: rows are counted once, the policy decides from the counts which candidates may be
+released, those race on one stated sample of the rows, and the result is ranked with reasons. A summary that a provider
+wrote has the first three behind it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aegis._version import __version__
 from aegis.commands.advise import Advise
 from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
+from aegis.counts.collect import count_table
 from aegis.counts.folder import is_summary, read_summary
 from aegis.counts.joint import TableCounts
-from aegis.counts.summary import Summary, configuration_of
+from aegis.counts.summary import Summary, configuration_of, mask_counts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free, write_text
@@ -26,16 +26,16 @@ from aegis.data.schema import Roles
 from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
-from aegis.library.candidate_kinds import CANDIDATES, Made, Workshop, make_candidates
-from aegis.library.counting import count, masked
-from aegis.library.judged_masks import JudgedMasks, MasksToJudge
-from aegis.library.judging import read_policy
-from aegis.library.ledger_opening import constraint_on
-from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, gather, labels_of
-from aegis.library.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
-from aegis.library.scoring import pair_scores
-from aegis.library.standing import Standing
+from aegis.library.advising.candidate_kinds import CANDIDATES
+from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
+from aegis.library.advising.other_candidates import OtherCandidates, judge_others
+from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
+from aegis.library.advising.scoring import pair_scores
+from aegis.library.ledgers.earlier_releases import EarlierReleases
+from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.tables.judging import read_policy
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies, gather, labels_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
@@ -47,9 +47,6 @@ from aegis.ranking.raced import rank_raced
 from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
 from aegis.ranking.ranking import Privacy, RankedConfiguration, Ranking
 from aegis.ranking.verdicts import CandidateVerdict, Verdicts
-
-if TYPE_CHECKING:
-    from aegis.library.finished_tables import JudgedTable
 
 
 @operation(Advise)
@@ -85,8 +82,22 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
             raise LabelError("counts alone rank for one label; name one with --label, or let models judge several")
     elif len(labels) > 1:
         options.refuse("report", because="a report is about one label, and several are to be predicted")
-    out = _out(dataset, options)  # before anything is counted: what it forbids is said at once
-    pipeline = _Pipeline(dataset=dataset, given=given, labels=labels, hierarchies=hierarchies, options=options, out=out)
+    policy, roles, earlier = None, dataset.roles, None
+    if options.policy is not None:
+        policy = read_policy(options.policy, person=options.person)
+        roles = policy.roles_in(dataset.schema, dataset.roles)
+        # before anything is counted: what the ledger forbids is said at once
+        earlier = constraint_on(data, dataset, options, policy=policy, roles=roles)
+    pipeline = _Pipeline(
+        options=options,
+        dataset=dataset,
+        hierarchies=hierarchies,
+        policy=policy,
+        roles=roles,
+        earlier=earlier,
+        given=given,
+        labels=labels,
+    )
     if len(labels) == 1:
         return pipeline.run(labels[0])
     answers: list[tuple[Ranking, Summary]] = []
@@ -107,62 +118,72 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
 
 @dataclass(kw_only=True, eq=False)
 class _Pipeline:
-    """A table with its candidates, which are proposed and judged once, whatever they are to predict."""
+    """A table, what has to hold, and its candidates: proposed and judged once, whatever they are to predict.
 
+    ``roles`` are those given, completed by the policy's; ``earlier`` is what was released from the table before.
+    """
+
+    options: Advise
     dataset: Dataset
+    hierarchies: dict[str, Hierarchy]
+    policy: Policy | None
+    roles: Roles
+    earlier: EarlierReleases | None
     given: list[Configuration]
     labels: tuple[str, ...]
-    hierarchies: dict[str, Hierarchy]
-    options: Advise
     masks: JudgedMasks | None = None
-    out: Standing | None = None
 
     def run(self, label: str) -> tuple[Ranking, Summary]:
         """The ranking for one label."""
         options, dataset = self.options, self.dataset
         by_models = not options.from_counts
         started = time.perf_counter()
-        counts = count(  # ① rows → counts
+        counts = count_table(  # ① rows → counts
             dataset,
             label=label,
             label_bins=options.label_bins,
             continuous_bins=CONTINUOUS_BINS if by_models else None,
             progress=options.progress,
         )
-        verdicts = self._judged(counts)  # ② counts → verdicts
-        if len(self.labels) > 1:
-            verdicts = _sparing(verdicts, label)
-        summary = masked(counts, verdicts.passed, name=dataset.name)
+        masks = self._judged(counts)  # ② counts → verdicts
+        verdicts = masks.verdicts if len(self.labels) == 1 else _sparing(masks.verdicts, label)
+        summary = mask_counts(counts, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
-        others = _Others()
+        others = OtherCandidates()
         if by_models:
             sample = self._sample(counts)
-            others = _judged_others(dataset, sample, options, self.hierarchies, self.out)  # ② for what is no masking
-            raced = _raced(verdicts, others, summary, sample, options)  # ③ a sample → scores
-            ranking = _ranked(dataset, counts, summary, verdicts, others, raced, options)  # ④ → ranking
+            if options.has_others:
+                others = judge_others(  # ② for what is no masking
+                    options,
+                    dataset,
+                    sample,
+                    policy=self.policy,
+                    roles=self._roles_for(label),
+                    hierarchies=self.hierarchies,
+                    earlier=self.earlier,
+                )
+            raced = self._raced(verdicts, others, summary, sample)  # ③ a sample → scores
+            ranking = self._ranked(counts, summary, verdicts, others, raced)  # ④ → ranking
         else:
-            ranking = _measured(dataset, counts, summary, verdicts, options)  # ③ counts → scores, ④ → ranking
+            ranking = self._measured(counts, summary, verdicts)  # ③ counts → scores, ④ → ranking
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
-        assert self.masks is not None
-        masks = {each.name: each for each in self.masks.verdicts.passed} | others.configurations
-        timing = {name: round(seconds, 4) for name, seconds in timing.items()}
-        notes = (*ranking.notes, *self.masks.notes, *others.notes)
-        return replace(ranking, configurations=masks, timing=timing, notes=notes), summary
+        ranking = replace(
+            ranking,
+            configurations={configuration.name: configuration for configuration in masks.verdicts.passed}
+            | others.configurations,
+            timing={name: round(seconds, 4) for name, seconds in timing.items()},
+            notes=(*ranking.notes, *masks.notes, *others.notes),
+        )
+        return ranking, summary
 
     def _sample(self, counts: TableCounts) -> Sample:
         options = self.options
-        if options.tables or any(CANDIDATES[name].make is not None for name in options.candidates):
-            return sample_of(self.dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
-        return sample_for_masks(
-            self.dataset,
-            counts,
-            goal=options.goal,
-            label_bins=options.label_bins,
-            rows=options.rows,
-            seed=options.seed,
-        )
+        bins, rows, seed = options.label_bins, options.rows, options.seed
+        if options.has_others:
+            return sample_of(self.dataset, counts, label_bins=bins, rows=rows, seed=seed)
+        return sample_for_masks(self.dataset, counts, goal=options.goal, label_bins=bins, rows=rows, seed=seed)
 
-    def _judged(self, counts: TableCounts) -> Verdicts:
+    def _judged(self, counts: TableCounts) -> JudgedMasks:
         if self.masks is None:
             spared = set(self.labels) if self.options.label is not None else set()
             joints = {name: joint for name, joint in counts.joints.items() if name not in spared}
@@ -170,172 +191,89 @@ class _Pipeline:
                 options=self.options,
                 dataset=self.dataset,
                 counts=replace(counts, joints=joints),  # generated ones leave the labels that were asked for
-                policy=_policy(self.options),
-                roles=_roles(self.dataset, self.options),
+                policy=self.policy,
+                roles=self.roles,
                 hierarchies=self.hierarchies,
-                out=self.out,
+                earlier=self.earlier,
             ).judged(self.given)
-        return self.masks.verdicts
+        return self.masks
 
+    def _roles_for(self, label: str) -> Roles:
+        roles = self.dataset.roles.overridden_by(Roles(label=label))
+        return roles if self.policy is None else self.policy.roles_in(self.dataset.schema, roles)
 
-def _out(dataset: Dataset, options: Advise) -> Standing | None:
-    """What left of the table before, where a policy is to hold together with it."""
-    policy = _policy(options)
-    if policy is None:
-        return None
-    roles = policy.roles_in(dataset.schema, dataset.roles)
-    return constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    def _raced(self, verdicts: Verdicts, others: OtherCandidates, summary: Summary, sample: Sample) -> RaceResult:
+        """What models reach on each candidate that may be released."""
+        if not verdicts.passed and not others.passed:
+            rejected = {**verdicts.rejected, **others.rejected}
+            raise PolicyNotSatisfiedError(
+                f"none of the {len(rejected)} candidates satisfies the policy; mask more, or search for one"
+            )
+        return race_configurations(
+            verdicts,
+            sample,
+            goal=self.options.goal,
+            policy=self.policy,
+            changes=summary.changes,
+            others=[other.candidate for other in others.passed],
+            doubts={other.name: other.doubt for other in others.passed if other.doubt is not None},
+            seed=self.options.seed,
+            progress=self.options.progress,
+        )
 
+    def _ranked(
+        self, counts: TableCounts, summary: Summary, verdicts: Verdicts, others: OtherCandidates, raced: RaceResult
+    ) -> Ranking:
+        """By what models reach, with what single attributes lost, the privacy of each and why others were rejected."""
+        names = {configuration.name for configuration in verdicts.passed}
+        best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
+        if not names:  # no masks among the candidates: what the columns tell is read off the table as it is
+            summary = mask_counts(counts, [Configuration(name="as it is", masks={})], name=self.dataset.name)
+        rejected = {**verdicts.rejected, **others.rejected}
+        return rank_raced(
+            rank(summary, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=self.options.seed),
+            raced,
+            privacy=_privacy({**verdicts.by_name, **others.verdicts}),
+            ids={other.name: other.id for other in others.passed},
+            reasons={other.name: (other.reason,) for other in others.passed},
+            commands={other.name: other.command for other in others.made},
+        )
 
-def _roles(dataset: Dataset, options: Advise) -> Roles:
-    """The roles given, completed by those that the policy names."""
-    policy = _policy(options)
-    return dataset.roles if policy is None else policy.roles_in(dataset.schema, dataset.roles)
-
-
-def _policy(options: Advise) -> Policy | None:
-    return None if options.policy is None else read_policy(options.policy, person=options.person)
+    def _measured(self, counts: TableCounts, summary: Summary, verdicts: Verdicts) -> Ranking:
+        """Ranked by a measure on counts."""
+        options = self.options
+        measure = options.measure or (TOGETHER if options.paper is None else PAPER_MEASURE)
+        wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
+        scores = pair_scores(summary, self.dataset, counts, names=wanted, seed=options.seed, progress=options.progress)
+        ranking = rank(
+            summary,
+            scores=scores,
+            rejected=verdicts.rejected,
+            measure=options.measure,
+            reference=options.reference,
+            rounding=options.rounding,
+            paper=options.paper,
+            seed=options.seed,
+        )
+        privacy = _privacy(verdicts.by_name)
+        places = tuple(replace(place, privacy=privacy.get(place.configuration)) for place in ranking.ranking)
+        return replace(ranking, ranking=places)
 
 
 def _sparing(verdicts: Verdicts, label: str) -> Verdicts:
     """The same candidates with the label in the clear: what is to be predicted is the column as it is."""
     passed = tuple(
-        replace(each, masks={column: mask for column, mask in each.masks.items() if column != label}, label=None)
-        for each in verdicts.passed
+        replace(
+            configuration,
+            masks={column: mask for column, mask in configuration.masks.items() if column != label},
+            label=None,
+        )
+        for configuration in verdicts.passed
     )
     return replace(verdicts, passed=passed)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Others:
-    """Tables and made candidates beside the configurations: those that may leave, and why the rest may not."""
-
-    passed: tuple[JudgedTable | Made, ...] = ()
-    rejected: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def made(self) -> tuple[Made, ...]:
-        return tuple(other for other in self.passed if isinstance(other, Made))
-
-    @property
-    def configurations(self) -> dict[str, Configuration]:
-        """Those that are made of masks alone."""
-        return {other.name: other.configuration for other in self.made if other.configuration is not None}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(other.note for other in self.made if other.note)
-
-
-def _judged_others(
-    dataset: Dataset, sample: Sample, options: Advise, hierarchies: dict[str, Hierarchy], out: Standing | None
-) -> _Others:
-    """Finished tables, judged by row, and candidates made on the spot, judged as they are made."""
-    policy = _policy(options)
-    own = dataset.roles.overridden_by(Roles(label=sample.label))
-    roles = own if policy is None else policy.roles_in(dataset.schema, own)
-    tables: Sequence[JudgedTable] = ()
-    if options.tables:
-        from aegis.library.finished_tables import judged_tables  # few calls give any, and it reads rows of its own
-
-        tables = judged_tables(
-            options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
-        )
-    if policy is None:
-        return _Others(passed=tuple(tables))
-    makings = make_candidates(
-        options.candidates,
-        Workshop(
-            dataset=dataset,
-            sample=sample,
-            policy=policy,
-            roles=roles,
-            hierarchies=hierarchies,
-            seed=options.seed,
-            seconds=options.seconds,
-            progress=options.progress,
-            ways=options.ways,
-            out=out,
-        ),
-    )
-    judged_beside: list[JudgedTable | Made] = [*tables, *makings.made]
-    passed: list[JudgedTable | Made] = []
-    rejected = dict(makings.rejected)
-    for other in judged_beside:
-        if other.verdict is not None and other.verdict.satisfied:
-            passed.append(other)
-        elif other.verdict is not None:
-            rejected[other.name] = other.verdict.reason
-    return _Others(passed=tuple(passed), rejected=rejected)
-
-
-def _raced(verdicts: Verdicts, others: _Others, summary: Summary, sample: Sample, options: Advise) -> RaceResult:
-    """What models reach on each candidate that may leave."""
-    if not verdicts.passed and not others.passed:
-        rejected = {**verdicts.rejected, **others.rejected}
-        raise PolicyNotSatisfiedError(
-            f"none of the {len(rejected)} candidates satisfies the policy; mask more, or search for one"
-        )
-    return race_configurations(
-        verdicts,
-        sample,
-        goal=options.goal,
-        policy=_policy(options),
-        changes=summary.changes,
-        others=[other.candidate for other in others.passed],
-        doubts={other.name: other.doubt for other in others.passed if other.doubt is not None},
-        seed=options.seed,
-        progress=options.progress,
-    )
-
-
-def _ranked(
-    dataset: Dataset,
-    counts: TableCounts,
-    summary: Summary,
-    verdicts: Verdicts,
-    others: _Others,
-    raced: RaceResult,
-    options: Advise,
-) -> Ranking:
-    """By what models reach, with what single attributes lost, the privacy of each and why others were rejected."""
-    names = {configuration.name for configuration in verdicts.passed}
-    best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
-    if not names:  # no masks among the candidates: what the columns tell is read off the table as it is
-        summary = masked(counts, [Configuration(name="as it is", masks={})], name=dataset.name)
-    rejected = {**verdicts.rejected, **others.rejected}
-    return rank_raced(
-        rank(summary, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=options.seed),
-        raced,
-        privacy=_privacy(verdicts.by_name, others.passed),
-        ids={other.name: other.id for other in others.passed},
-        reasons={other.name: (other.reason,) for other in others.passed},
-        commands={other.name: other.command for other in others.made},
-    )
-
-
-def _measured(dataset: Dataset, counts: TableCounts, summary: Summary, verdicts: Verdicts, options: Advise) -> Ranking:
-    """Ranked by a measure on counts."""
-    measure = options.measure or (TOGETHER if options.paper is None else PAPER_MEASURE)
-    wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
-    scores = pair_scores(summary, dataset, counts, names=wanted, seed=options.seed, progress=options.progress)
-    ranking = rank(
-        summary,
-        scores=scores,
-        rejected=verdicts.rejected,
-        measure=options.measure,
-        reference=options.reference,
-        rounding=options.rounding,
-        paper=options.paper,
-        seed=options.seed,
-    )
-    privacy = _privacy(verdicts.by_name, [])
-    places = tuple(replace(place, privacy=privacy.get(place.configuration)) for place in ranking.ranking)
-    return replace(ranking, ranking=places)
-
-
-def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: Sequence[JudgedTable | Made]) -> dict[str, Privacy]:
-    both = {**verdicts, **{table.name: table.verdict for table in tables if table.verdict is not None}}
+def _privacy(verdicts: Mapping[str, CandidateVerdict]) -> dict[str, Privacy]:
     return {
         name: Privacy(
             satisfied=verdict.satisfied,
@@ -343,7 +281,7 @@ def _privacy(verdicts: Mapping[str, CandidateVerdict], tables: Sequence[JudgedTa
             suppressed=verdict.suppressed,
             average_risk=verdict.average_risk,
         )
-        for name, verdict in both.items()
+        for name, verdict in verdicts.items()
         if verdict.smallest_class
     }
 

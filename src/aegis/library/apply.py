@@ -12,19 +12,19 @@ import pyarrow as pa
 
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.regions import STAR
-from aegis.commands.release import Apply
+from aegis.commands.apply import Apply
 from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
-from aegis.library.derivation import note_made_of
-from aegis.library.ledger_place import not_judged_with
-from aegis.library.masked_data import all_masks, mapping_text, masked_data, roles_with
-from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, one_configuration
-from aegis.library.recode import boxes_in
-from aegis.library.unlisted import looks_identifying, warning
+from aegis.library.ledgers.derivation import note_made_of
+from aegis.library.ledgers.ledger_place import not_judged_with
+from aegis.library.releasing.recode import boxes_in
+from aegis.library.tables.masked_data import all_masks, mapping_text, masked_data, roles_with
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies, one_configuration
+from aegis.library.tables.unlisted import looks_identifying, warning
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.operation import operation
@@ -41,7 +41,7 @@ class Applied(Result):
 
     ``masked`` are the masked columns, ``fitted_here`` those whose masks read something off these rows,
     ``looks_identifying`` those without role and mask that have a value of their own in nearly every row.
-    ``not_judged_with`` says that something left of the table before, which this was not judged with.
+    ``not_judged_with`` says that something was released from the table before, which this was not judged with.
     """
 
     out: Path

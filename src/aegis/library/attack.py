@@ -11,14 +11,13 @@ from aegis.attacks.attack import ATTACKS, AttackResult
 from aegis.attacks.campaign import chosen_attacks, run_attacks
 from aegis.commands.attack import AttackOptions
 from aegis.errors import OptionError
-from aegis.library.attack_scene import scene_of
-from aegis.library.judging import read_policy
-from aegis.library.masked_data import roles_with
-from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, one_configuration
+from aegis.library.releasing.attack_scene import scene_of
+from aegis.library.tables.judging import read_policy
+from aegis.library.tables.masked_data import roles_with
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies, one_configuration
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation
-from aegis.privacy.policy import Policy
 from aegis.result import Result, called
 
 
@@ -77,7 +76,7 @@ def attack(options: AttackOptions) -> Attacked:
         raise OptionError("name a release to attack")
     policy = None if options.policy is None else read_policy(options.policy, person=options.person)
     unit = options.person if policy is None else policy.unit
-    limits = limits_of(policy)
+    limits = {} if policy is None else dict(policy.attacks)
     if options.config and len(options.config) != len(options.releases):
         raise OptionError(
             f"{len(options.config)} configurations are given for {len(options.releases)} releases; give one for each"
@@ -119,8 +118,3 @@ def attack(options: AttackOptions) -> Attacked:
         page = render_attacks(attacked.results, releases=attacked.releases, people=attacked.people, version=__version__)
         write_page(options.report, page, overwrite=options.overwrite)
     return attacked
-
-
-def limits_of(policy: Policy | None) -> dict[str, float]:
-    """The limits that a policy sets for attacks; that each exists was seen when it was read."""
-    return {} if policy is None else dict(policy.attacks)

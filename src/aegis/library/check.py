@@ -12,13 +12,14 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import with_person
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles, Schema
-from aegis.library.derivation import known_as_made, made_elsewhere
-from aegis.library.identifying_masks import check_identifying
-from aegis.library.judging import classes_of, read_policy, refuse_sanitized, why_not
-from aegis.library.masked_data import masked_data, roles_with
-from aegis.library.opening import open_table
-from aegis.library.proposals import find_hierarchies, one_configuration
-from aegis.library.row_by_row import released_files
+from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
+from aegis.library.ledgers.row_by_row import released_files
+from aegis.library.tables.identifying_masks import check_identifying
+from aegis.library.tables.judging import classes_of, read_policy, refuse_sanitized, why_not
+from aegis.library.tables.masked_data import masked_data, roles_with
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import find_hierarchies, one_configuration
+from aegis.library.tables.unlisted import unlisted
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation
 from aegis.privacy.judgement import FailingClasses, Judgement, judge_all
@@ -37,7 +38,7 @@ class Checked(Result):
     table as it came. ``unlisted_are_insensitive`` are the columns without a role: nobody decided that they are.
     Of several configurations judged ``together``, ``breaking`` are those that break the policy together. Where ``unit``
     names the column that says whose records they are, sizes of classes and all models count people. ``made_of`` says
-    that a command made the table of another one's rows: what is out of those was not looked at.
+    that a command made the table of another one's rows: earlier releases of those were not looked at.
     """
 
     satisfied: bool
@@ -127,7 +128,9 @@ def _together(
         configuration.check(schema)
         check_identifying(roles, configuration.masks)
     files = released_files([Path(path) for path in options.release], dataset, roles.quasi_identifying)
-    listed = named_apart([*(files.without_files(each) for each in configurations), *files.configurations])
+    listed = named_apart(
+        [*(files.without_files(configuration) for configuration in configurations), *files.configurations]
+    )
     seen = replace(roles, quasi_identifying=(*roles.quasi_identifying, *files.columns))
     raw = classes_of(files.dataset, policy, seen, hierarchies=hierarchies)
     as_written = frozenset(
@@ -157,8 +160,10 @@ def named_apart(configurations: list[Configuration]) -> list[Configuration]:
     """The same configurations, those that share a name numbered."""
     names = [configuration.name for configuration in configurations]
     return [
-        replace(each, name=f"{each.name} ({number})") if names.count(each.name) > 1 else each
-        for number, each in enumerate(configurations, start=1)
+        replace(configuration, name=f"{configuration.name} ({number})")
+        if names.count(configuration.name) > 1
+        else configuration
+        for number, configuration in enumerate(configurations, start=1)
     ]
 
 
@@ -179,8 +184,3 @@ def _checked(judgement: Judgement, classes: ClassTable, policy: Policy, roles: R
         unlisted_are_insensitive=unlisted(schema, roles),
         unit=policy.unit,
     )
-
-
-def unlisted(schema: Schema, roles: Roles) -> tuple[str, ...]:
-    """The columns that nobody gave a role."""
-    return tuple(name for name in schema.names if roles.get(name) is None)

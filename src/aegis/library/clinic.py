@@ -19,7 +19,7 @@ from aegis.data.engine import open_dataset
 from aegis.data.yaml_text import dump
 from aegis.errors import OutputError
 from aegis.library.advise import advise
-from aegis.library.recognition import forget_rows
+from aegis.library.ledgers.recognition import forget_rows
 from aegis.operation import operation
 from aegis.ranking.ranking import Ranking
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from aegis.commands.inspect import Inspect
-from aegis.counts.profile import Profile, profile
-from aegis.library.opening import open_table
+from aegis.inspection.profile import Profile, profile
+from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 
 

@@ -18,9 +18,8 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import connect
 from aegis.data.output import PRIVATE, check_apart, check_free, draft_of
 from aegis.errors import DataError, RoleError
-from aegis.library.filling import FilledColumn, filled_columns
-from aegis.library.opening import open_table
-from aegis.library.sanitize import column_values
+from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
+from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.write import check_format, write_table
@@ -83,11 +82,11 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     for name in needed:
         # a release is read from the release: the party's own file may hold an older one
         first, second = (release, own) if name.endswith(("_released", "_component")) else (own, release)
-        home = next((each for each in (first, second) if name in each.schema.names), None)
+        home = next((table for table in (first, second) if name in table.schema.names), None)
         if home is None:
             raise RoleError(f"neither file has the column {name!r} that the reconstructor needs")
         homes[name] = home
-    read = {id(each): ask(each.table) for each in (own, release)}
+    read = {id(dataset): ask(dataset.table) for dataset in (own, release)}
     rows = read[id(own)].num_rows
     if read[id(release)].num_rows != rows:
         raise DataError(f"the release has {read[id(release)].num_rows:,} rows and the own columns {rows:,}")

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from aegis.commands.release import Release
 from aegis.data.engine import read_frame
-from aegis.library.attack_release import attack_draft, attacks_wanted
-from aegis.library.listed_values import listed_values
-from aegis.library.release_certificate import certificate_of, utility_kept
-from aegis.library.release_draft import draft_of, measure_draft, output_paths
-from aegis.library.release_judgement import judge_release, treated
-from aegis.library.release_record import remember_release
-from aegis.library.release_source import count_published, fitted_configuration, open_source
-from aegis.library.row_by_row import SameRows
-from aegis.library.unlisted import named_warning
+from aegis.library.ledgers.row_by_row import SameRows
+from aegis.library.ledgers.shown_columns import hides
+from aegis.library.releasing.listed_values import listed_values
+from aegis.library.releasing.release_attacks import attack_draft, attacks_wanted
+from aegis.library.releasing.release_certificate import certificate_of, utility_kept
+from aegis.library.releasing.release_draft import draft_of, measure_draft, output_paths
+from aegis.library.releasing.release_judgement import judge_release, treated
+from aegis.library.releasing.release_record import remember_release
+from aegis.library.releasing.release_source import count_published, fitted_configuration, open_source
+from aegis.library.releasing.told_columns import told_columns, told_warning
+from aegis.library.tables.unlisted import named_warning
+from aegis.masking.masks.identity import Identity
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
@@ -42,8 +45,9 @@ class Released(Result):
     None where it was judged alone. ``unlisted_are_insensitive`` are masked columns without a role,
     ``insensitive_as_the_rest`` those that were named insensitive all at once, ``left_out_as_identifying`` those that
     look as if they named people and that nobody named: they were not written. ``insensitive_that_look_identifying``
-    look so too and were written, because somebody named them insensitive. ``unit`` is the column that says whose
-    records they are, where people were counted.
+    look so too and were written, because somebody named them insensitive. ``told_by_quasi_identifiers`` says of each
+    column that is not quasi-identifying how well whoever knows the quasi-identifiers knows it, where that is well.
+    ``unit`` is the column that says whose records they are, where people were counted.
     """
 
     out: str
@@ -60,6 +64,7 @@ class Released(Result):
     insensitive_as_the_rest: tuple[str, ...] = ()
     left_out_as_identifying: tuple[str, ...] = ()
     insensitive_that_look_identifying: tuple[str, ...] = ()
+    told_by_quasi_identifiers: tuple[str, ...] = ()
     unit: str | None = None
 
     @property
@@ -92,6 +97,7 @@ class Released(Result):
         if order is not None:
             same = SameRows(**{**order, "columns": tuple(order["columns"])})
             texts += [] if same.is_certain else [same.warning()]
+        texts += self.told_by_quasi_identifiers
         if self.insensitive_that_look_identifying:
             texts.append(named_warning(self.insensitive_that_look_identifying))
         if self.left_out_as_identifying:
@@ -111,8 +117,8 @@ def release(options: Release) -> Released:
     """Write the table masked by the configuration if, and only if, what is written satisfies the policy.
 
     Without a configuration the table is released as it is: it was anonymized before, by clustering for instance. Then
-    ``rows_of`` names the table that it was made of: it is judged together with what left of that, row by row, and goes
-    into its ledger.
+    ``rows_of`` names the table that it was made of: it is judged together with what was released from that, row by
+    row, and goes into its ledger.
 
     ``columns`` names those that are written; the policy is judged on what is left, and the certificate names the rest.
     Every column that is written has a role or a mask: otherwise nothing is released, unless ``insensitive`` names it or
@@ -130,22 +136,26 @@ def release(options: Release) -> Released:
     paths = output_paths(options)
     key = None if options.sign is None else read_private(Path(options.sign))
     source = open_source(options)
-    attacks = attacks_wanted(options.attacks, source.policy, source.standing)
-    counts = count_published(source, source.standing, options)  # ① source → counts of what would be published
-    judged = judge_release(source, counts, options)  # ② counts → verdict, together with what is out
+    attacks = attacks_wanted(options.attacks, source.policy, source.earlier)
+    counts = count_published(source, source.earlier, options)  # ① source → counts of what would be published
+    judged = judge_release(source, counts, options)  # ② counts → verdict, together with earlier releases
     utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judged.own.released)
     table = treated(source, counts, judged)
     with draft_of(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = measure_draft(draft, source, counts, judged=judged.own)  # ④ draft → counts → verdict
+        masks = counts.masked.masks
+        shown = [name for name in draft.dataset.schema.names if not hides(masks.get(name, Identity()))]
+        told = told_columns(source.original, source.published_roles, shown)
         attacked = attack_draft(
             draft.dataset,
             source.original,
             attacks=attacks,
-            masks=counts.masked.masks,
+            masks=masks,
             roles=source.published_roles,
             all_roles=source.roles,
             policy=source.policy,
-            standing=source.standing,
+            earlier=source.earlier,
+            told=told,
         )
         listed = listed_values(source, counts)
         certificate = certificate_of(  # ⑤
@@ -174,5 +184,6 @@ def release(options: Release) -> Released:
         insensitive_as_the_rest=source.as_the_rest,
         left_out_as_identifying=source.suspicious,
         insensitive_that_look_identifying=source.suspicious_and_named,
+        told_by_quasi_identifiers=tuple(map(told_warning, told)),
         unit=source.policy.unit,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
@@ -35,14 +34,13 @@ from aegis.commands.sanitize import Sanitize, group_names
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.kind import Kind
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
-from aegis.library.filling import FilledColumn, filled_columns
-from aegis.library.judging import classes_of, read_policy, why_not
-from aegis.library.opening import open_table, reading
-from aegis.library.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
-from aegis.library.sanitized_record import OnRecord, open_record
+from aegis.library.releasing.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
+from aegis.library.releasing.sanitized_record import SanitizedRecord, open_record
+from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
+from aegis.library.tables.judging import classes_of, read_policy, why_not
+from aegis.library.tables.opening import open_table, reading
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all
@@ -101,7 +99,7 @@ class Sanitized(Result):
                 *audited.unprotected,
             )
         ]
-        return (*by_column, *(f"{each.column}: {each.beyond_cap}" for each in self.written if each.beyond_cap))
+        return (*by_column, *(f"{column.column}: {column.beyond_cap}" for column in self.written if column.beyond_cap))
 
     def table_rows(self) -> list[dict[str, Any]]:
         """The error of every party with the release and without, column by column."""
@@ -223,7 +221,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         if not len(columns[model.mechanisms[0].column]):
             raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
     noise = _noise(options.seed)
-    drawn = {each.column: each.apply(columns[each.column], rng=noise) for each in model.mechanisms}
+    drawn = {mechanism.column: mechanism.apply(columns[mechanism.column], rng=noise) for mechanism in model.mechanisms}
     if fitted:
         written = check_written(
             fitted,
@@ -279,7 +277,7 @@ def _check(options: Sanitize) -> None:
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
 
 
-def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> OnRecord | None:
+def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> SanitizedRecord | None:
     """The table's ledger, judged with before anything is fitted."""
     if saved is None:
         private, public = tuple(options.private), _public(options)
@@ -353,7 +351,8 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]], ranges: Part
     if not any(ranges):
         return fitted
     return tuple(
-        replace(each, mechanism=replace(cast(CategoryMechanism, each.mechanism), ranges=ranges)) for each in fitted
+        replace(column, mechanism=replace(cast(CategoryMechanism, column.mechanism), ranges=ranges))
+        for column in fitted
     )
 
 
@@ -398,18 +397,6 @@ def _distortions(options: Sanitize, allowed: Sequence[float]) -> dict[str, float
 def _noise(seed: int | None) -> np.random.Generator:
     # a stream of its own: the fit's draws are not those of the table
     return np.random.default_rng() if seed is None else np.random.default_rng([seed, 1])
-
-
-def column_values(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
-    """Numbers as numbers, days and times as numbers of days, everything else as text; missing stays missing."""
-    if kind.is_number:
-        return np.asarray(column.cast(pa.float64()).to_numpy() if column.null_count else column.to_numpy())
-    if kind in (Kind.DATE, Kind.TIMESTAMP):
-        days = column.to_numpy().astype("datetime64[us]")
-        return np.where(np.isnat(days), math.nan, days.astype(np.int64) / 86_400e6)
-    values = np.empty(len(column), dtype=object)
-    values[:] = column.cast(pa.string()).to_pylist()
-    return values
 
 
 def _carrier(options: Sanitize, dataset: Dataset) -> pa.Table:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.candidates.search.board import Progress as Standing
+from aegis.candidates.search.board import reporting
 from aegis.candidates.search.gate import Out
 from aegis.candidates.search.result import Candidate
 from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
 from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect import count_table
 from aegis.counts.joint import check_classes, check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import file_name, write_hierarchies
@@ -25,23 +26,21 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
-from aegis.library.counting import count
-from aegis.library.judging import classes_of, read_policy
-from aegis.library.ledger_opening import constraint_on
-from aegis.library.masked_data import masked_data
-from aegis.library.opening import open_table
-from aegis.library.orders import check_quasi_identifying, declared_orders, with_orders
-from aegis.library.proposals import find_hierarchies
-from aegis.library.racing import masked_candidate, sample_for_masks
+from aegis.library.advising.racing import masked_candidate, sample_for_masks
+from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.ledgers.sensitive_masks import masks_to_repeat
 from aegis.library.search_boxes import FoundBoxes, search_boxes
-from aegis.library.sensitive_masks import masks_to_repeat
+from aegis.library.tables.judging import classes_of, read_policy
+from aegis.library.tables.masked_data import masked_data
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.orders import check_quasi_identifying, declared_orders, with_orders
+from aegis.library.tables.proposals import find_hierarchies
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
 from aegis.masking.mask import Mask
 from aegis.operation import operation
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.together import without_known
-from aegis.progress import Progress
 from aegis.ranking.verdicts import verdicts_on
 from aegis.result import Result, plain
 
@@ -195,14 +194,14 @@ def search(options: Search) -> Found | FoundBoxes:
     if options.space == "boxes":
         return search_boxes(options, dataset, policy, roles, label)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
-    out, repeated = None, {} if standing is None else masks_to_repeat(standing)
-    if standing is None:
+    earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    out, repeated = None, {} if earlier is None else masks_to_repeat(earlier)
+    if earlier is None:
         table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
     else:
-        shown = masked_data(standing.dataset, repeated).dataset if repeated else standing.dataset
+        shown = masked_data(earlier.dataset, repeated).dataset if repeated else earlier.dataset
         seen = classes_of(shown, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
-        table, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
+        table, out = without_known(seen), Out(table=seen, gone=earlier.gone_from, apart=earlier.apart)
     declared = declared_orders(options.order)
     check_quasi_identifying(declared, table)
     table = with_orders(table, {**dataset.orders, **declared})
@@ -221,7 +220,7 @@ def search(options: Search) -> Found | FoundBoxes:
         space=options.space,
         shortlist=max(10, options.train),
         seconds=options.seconds,
-        progress=None if options.progress is None else search_progress(options.progress),
+        progress=reporting(options.progress),
         out=out,
         **measure,
     )
@@ -258,7 +257,7 @@ def search(options: Search) -> Found | FoundBoxes:
         front=tuple(_described(candidate) for candidate in result.front),
         front_complete=result.front_complete,
         shortlist=tuple(_described(candidate) for candidate in result.shortlist),
-        together_with=() if standing is None else tuple(standing.counted),
+        together_with=() if earlier is None else tuple(earlier.counted),
         trained=()
         if raced is None
         else tuple(
@@ -294,17 +293,6 @@ def _described(candidate: Candidate) -> FoundCandidate:
     )
 
 
-def search_progress(progress: Progress) -> Callable[[Standing], None]:
-    """Where the search stands, as progress; nobody knows how many configurations are still to come."""
-
-    def report(standing: Standing) -> None:
-        best = "none yet" if standing.best is None else f"{standing.best:.5f}"
-        bound = f", bound {standing.bound:.5f}" if math.isfinite(standing.bound) else ""
-        progress(standing.nodes, None, f"configurations, best {best}{bound}")
-
-    return report
-
-
 def _raced(
     tried: Mapping[str, Candidate],
     dataset: Dataset,
@@ -319,7 +307,7 @@ def _raced(
 
     In ``table`` the masks are on already that sensitive columns left with, and that are ``repeated``.
     """
-    counted = count(dataset, label=label)
+    counted = count_table(dataset, label=label)
     tables = MaskTables(sample_for_masks(dataset, counted, goal=options.goal, label_bins=None, seed=options.seed))
     configurations = [
         Configuration(name=name, masks=candidate.masks, label=label, roles=roles) for name, candidate in tried.items()

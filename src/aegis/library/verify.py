@@ -15,11 +15,17 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Schema
 from aegis.errors import AegisError, DataError, OptionError, VerificationError
-from aegis.library.identifying_masks import pseudonymous
-from aegis.library.proposals import find_hierarchies
-from aegis.library.stated_attacks import check_attacks
-from aegis.library.verify_rows import certified_masks, certified_roles, check_columns, check_masked, check_promise
-from aegis.library.written import measure_written, open_written
+from aegis.library.releasing.certified_claims import (
+    certified_masks,
+    certified_roles,
+    check_attacks,
+    check_columns,
+    check_masked,
+    check_promise,
+)
+from aegis.library.tables.identifying_masks import pseudonymous
+from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.written import measure_written, open_written
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, narrowed
@@ -141,7 +147,7 @@ def verify(options: Verify) -> Verification:
             hierarchies=_hierarchies(content, find_hierarchies(options.hierarchies, options.release)),
         )
         if boxes is not None:
-            from aegis.library.recoded_certificate import check_recoding  # compiled loops
+            from aegis.library.releasing.recoded_certificate import check_recoding  # compiled loops
 
             name = "recoding"
             steps.append(VerifiedStep(name=name, passed=True, said=check_recoding(certificate, boxes, table)))

@@ -15,8 +15,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.measures.leave_one_out import PRIOR_RECORDS, leave_one_out_gain
-from aegis.measures.pair_ground import Floats, Key, PairGround, put_together
+from aegis.measures.pair_ground import Key, PairGround, put_together
 
 LARGEST = 5
 """Attributes in the largest tree."""
@@ -36,9 +37,9 @@ def label_weights(counts: Floats) -> Floats:
     >>> label_weights(np.array([30.0, 10.0, 0.0])).tolist()
     [0.6666666666666666, 2.0, 0.0]
     """
-    there = counts > 0
-    each = counts.sum(axis=-1, keepdims=True) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
-    weights: Floats = np.divide(each, counts, out=np.zeros_like(counts, dtype=np.float64), where=there)
+    occurring = counts > 0
+    share = counts.sum(axis=-1, keepdims=True) / np.maximum(occurring.sum(axis=-1, keepdims=True), 1)
+    weights: Floats = np.divide(share, counts, out=np.zeros_like(counts, dtype=np.float64), where=occurring)
     return weights
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.counts.joint import Counts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
@@ -22,7 +22,6 @@ from aegis.errors import MeasureError
 from aegis.masking.partition import Partition
 from aegis.measures.measure import find_pair_measure
 
-Floats = NDArray[np.float64]
 Key = tuple[str, str | None]
 """A mask of an attribute and one of the label, by id."""
 
@@ -108,10 +107,10 @@ class PairGround:
             return shares
         whole = np.eye(self.pairs.groups[name].size) if shares is None else shares
         mass = np.asarray(self.pairs.parts[name].sum(axis=(0, 2)), dtype=np.float64) @ whole
-        there = mass > 0
-        if there.sum() <= self.most_levels:
+        occurring = mass > 0
+        if occurring.sum() <= self.most_levels:
             return shares
-        return put_together(whole[:, there], mass[there], most=self.most_levels, ordered=self.ordered(name))
+        return put_together(whole[:, occurring], mass[occurring], most=self.most_levels, ordered=self.ordered(name))
 
     def _weights(self, name: str) -> Floats:
         """The share of each value in its group."""

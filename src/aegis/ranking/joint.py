@@ -14,8 +14,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.counts.class_table import ClassTable, suppressed_classes
-from aegis.counts.grouping import Codes, Tuples, group_keys, group_tuples, overflows, row_keys, summed
+from aegis.counts.grouping import Tuples, group_keys, group_tuples, overflows, row_keys, summed
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError
@@ -95,7 +96,7 @@ class SeveralReleases:
         chosen = range(len(self.names)) if some is None else some
         group, count = self._grouped(chosen)
         finest = {
-            name: _finest(content.domain, [self.partitions[each][name] for each in chosen])
+            name: _finest(content.domain, [self.partitions[configuration][name] for configuration in chosen])
             for name, content in self.classes.contents.items()
         }
         shown = {name: partition for name, partition in finest.items() if partition is not None}
@@ -154,7 +155,10 @@ class SeveralReleases:
     def _is_plain(self, model: Model, some: Sequence[int]) -> bool:
         """Whether these releases together leave the attributes as they are that a model looks at."""
         return all(
-            _finest(self.classes.contents[name].domain, [self.partitions[each][name] for each in some]) is None
+            _finest(
+                self.classes.contents[name].domain, [self.partitions[configuration][name] for configuration in some]
+            )
+            is None
             for name in model.needs
         )
 

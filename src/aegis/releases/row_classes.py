@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from aegis.counts.grouping import Codes, group_tuples
+from aegis.arrays import Codes
+from aegis.counts.grouping import group_tuples
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import LedgerError
 from aegis.releases.ledger import private_folder

@@ -11,7 +11,7 @@ import ibis
 import ibis.expr.types as ir
 import numpy as np
 
-from aegis.counts.grouping import Codes
+from aegis.arrays import Codes
 from aegis.errors import LedgerError
 from aegis.releases.table_hash import row_text, short_digest
 

@@ -28,9 +28,9 @@ from aegis.catalog.settings import Settings
 from aegis.catalog.worker.loop import run_pending
 from aegis.data.engine import open_dataset
 from aegis.library import clinic
-from aegis.library.proposals import find_hierarchies
 from aegis.library.release import release
 from aegis.library.summarize import summarize
+from aegis.library.tables.proposals import find_hierarchies
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
 from aegis.releases.certificate import certificate_paths
 

@@ -19,7 +19,7 @@ from aegis.counts.answer import encode
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import OptionError
-from aegis.library.attack_scene import held_release
+from aegis.library.releasing.attack_scene import held_release
 from aegis.masking.specification import build_mask
 
 AGES = Domain.of(Kind.INTEGER, [18, 25, 31, 39, 40, 64], missing=True)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from aegis.arrays import Ints
 from aegis.candidates.clusters import optimise
 from aegis.candidates.clusters.anonymizer import most_diverse_classes
-from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.branching import Limit, bonus_of, halves
 from aegis.candidates.clusters.centres import OneNumber, best_savings, members_of_best
 from aegis.candidates.clusters.information_loss import centers_of, information_loss

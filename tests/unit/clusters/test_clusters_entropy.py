@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.arrays import Ints
 from aegis.candidates.clusters import optimise
-from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.outcome import Anonymized

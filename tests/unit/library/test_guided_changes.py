@@ -7,7 +7,7 @@ import pyarrow as pa
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.library.guided.changes import changes
-from aegis.library.masked_data import masked_data
+from aegis.library.tables.masked_data import masked_data
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.limits import TopCode

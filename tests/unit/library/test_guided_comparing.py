@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from aegis.data.schema import Roles
-from aegis.library.candidate_kinds import MORE_SECONDS, USUAL_SECONDS
+from aegis.library.advising.candidate_kinds import MORE_SECONDS, USUAL_SECONDS
 from aegis.library.guided.comparing import Settings, compare
 
 ROLES = Roles(label="y", quasi_identifying=("age",))
@@ -35,7 +35,7 @@ def _table() -> pa.Table:
 def test_a_search_that_was_cut_short_gets_more_time_unless_somebody_gave_a_limit(
     monkeypatch: pytest.MonkeyPatch, limit: float | None, cut_short: bool, tries: list[float]
 ) -> None:
-    searched_kind: Any = import_module("aegis.library.searched_kind")
+    searched_kind: Any = import_module("aegis.library.advising.searched_kind")
     search = searched_kind.search_classes
     given: list[float] = []
 

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aegis.counts.associations import dependent
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
+from aegis.inspection.telling import dependent
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.looking import (
     AS_SAID,
@@ -177,7 +177,9 @@ def test_what_was_named_insensitive_stays_so_however_much_it_tells() -> None:
     roles = {each.column: each for each in decided}
     assert roles["cohort"].role is roles["generation"].role is Role.INSENSITIVE, "cohort tells two, and stays"
     assert [note.partition(" ")[0] for note in notes] == ["cohort", "generation"]
-    assert notes[1].endswith("because you named it insensitive: no promise counts what it adds")
+    assert notes[1].endswith(
+        "because you named it insensitive: k does not count what it adds, and the attacks on the release do"
+    )
 
 
 def test_codes_of_regions_tell_their_country_though_their_order_means_nothing() -> None:
@@ -204,7 +206,7 @@ def test_a_share_in_ranges_says_that_it_is_one() -> None:
     (told,) = dependent(seen.rows, ["came"], ["left"])
     assert told.ranges == 64
     assert told.sentence().startswith("tells in which of 64 ranges came lies (right in ")
-    exact = sum(day == leaving for day, leaving in zip(came, left, strict=True)) / 8000
+    exact = sum(day == recorded for day, recorded in zip(came, left, strict=True)) / 8000
     assert exact < 0.5 < told.right
 
 

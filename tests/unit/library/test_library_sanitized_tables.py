@@ -10,7 +10,7 @@ import pyarrow as pa
 from aegis.counts.collect import count_joints
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
-from aegis.library.families import SanitizedTables
+from aegis.library.evaluate_families import SanitizedTables
 
 
 def made(**roles: Any) -> SanitizedTables:

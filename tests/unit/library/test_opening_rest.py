@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from aegis.commands.advise import Advise
 from aegis.data.schema import Role
-from aegis.library.opening import open_table
+from aegis.library.tables.opening import open_table
 
 Aegis = Callable[..., Any]
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # for the tables that these 
 
 from tests.unit.search.search_tables import gate, hierarchies, policies, tables
 
-from aegis.candidates.search.board import Board, Progress
+from aegis.candidates.search.board import Board, SearchState
 from aegis.candidates.search.cuts import CutSearch
 from aegis.candidates.search.grouped import Grouping
 from aegis.candidates.search.masks import mask_for
@@ -33,7 +33,7 @@ from aegis.privacy.policy import Policy
 
 def cutting(table: ClassTable, policy: Policy) -> CutSearch:
     asked = gate(table, policy)
-    board: Board[Grouping] = Board(places=5, shown=asked.objective.shown, report=None, deadline=None)
+    board: Board[Grouping] = Board(places=5, shown=asked.objective.turned, report=None, deadline=None)
     return CutSearch(gate=asked, board=board)
 
 
@@ -194,7 +194,7 @@ def test_cuts_find_the_threshold_that_levels_cannot() -> None:
 def test_ctrl_c_returns_the_best_so_far() -> None:
     table = _table()
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: SearchState) -> None:
         raise KeyboardInterrupt
 
     for space in ("levels", "cuts", "both"):
@@ -204,7 +204,7 @@ def test_ctrl_c_returns_the_best_so_far() -> None:
 
 
 def test_progress_says_nodes_best_and_bound() -> None:
-    seen: list[Progress] = []
+    seen: list[SearchState] = []
     result = search(_table(), label="y", policy=POLICY, progress=seen.append)
     assert seen
     assert seen[-1].nodes > 0

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
-from aegis.attacks.reading import Codes
 from aegis.attacks.scene import HeldRelease, Scene
 from aegis.attacks.view import link
 from aegis.learners.target import Floats

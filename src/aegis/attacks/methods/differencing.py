@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
 from aegis.attacks.candidates import Candidates
 from aegis.attacks.methods.linkage import small_candidates
-from aegis.attacks.reading import Codes
 from aegis.attacks.scene import HeldRelease, Scene
 from aegis.attacks.view import part_of
 from aegis.counts.grouping import group_rows

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
 from aegis.attacks.candidates import Candidates
-from aegis.attacks.reading import Codes
 from aegis.attacks.scene import Scene
 from aegis.data.domain import Domain
 from aegis.data.interval import Interval

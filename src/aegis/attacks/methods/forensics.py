@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
 from aegis.attacks.beside_rows import texts_beside_rows
 from aegis.attacks.candidates import People
-from aegis.attacks.reading import Codes
 from aegis.attacks.scene import Scene
 from aegis.data.domain import show
 

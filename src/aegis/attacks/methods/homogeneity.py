@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
 from aegis.attacks.candidates import Candidates
-from aegis.attacks.reading import Codes
 from aegis.attacks.scene import Scene, exact_codes
 from aegis.attacks.view import View
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
-from aegis.attacks.reading import Codes
 from aegis.attacks.scene import Scene, exact_codes
 from aegis.attacks.view import View
 from aegis.counts.grouping import group_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
-from aegis.attacks.reading import Codes
 from aegis.attacks.scene import Scene
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Ints
+from aegis.arrays import Ints
 from aegis.candidates.boxes.cutting import ends_of_cuts
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, Side

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.expected_labels import sampled_records
 from aegis.candidates.boxes.growing import grow_from_tuples, tuples_to_grow
 from aegis.candidates.boxes.growth import GREEDY, Growth

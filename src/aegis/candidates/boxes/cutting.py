@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.gains import chance_gain, cleared, gains_of_line, gathered, in_line, uncertainty
 from aegis.candidates.boxes.terms import Held, Room, Terms, moved, room_for
+from aegis.compiled import compiled
 
 LEVELS_APART = 3
 """After so many levels of cuts tuples are put side by side again: those of one box lie all over the table by then."""

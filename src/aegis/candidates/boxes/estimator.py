@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from aegis.arrays import Ints
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import Grown, check_possible, grow_boxes
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.anonymizer import Anonymizer, check_feasible, check_parameters
-from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.frames import columns_by_name, in_kind_of
 from aegis.candidates.clusters.information_loss import centers_of
 from aegis.candidates.clusters.outcome import Anonymized, outcome_of

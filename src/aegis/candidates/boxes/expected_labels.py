@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import nnls
 
-from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.tuples import BoxTuples, is_of_numbers, label_numbers, whole_uncertainty
 from aegis.counts.class_table import ClassTable
 from aegis.learners.features import CodedColumn, Split, SplitColumn

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.terms import Held, Room, Terms
+from aegis.compiled import compiled
 
 BY_LABEL, BY_RANK, BY_BRANCH = 0, 1, 2
 """How codes are put in a line: by the label's share among the records of the box, or by a rank that is given; and cut

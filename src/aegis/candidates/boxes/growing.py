@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aegis.arrays import Ints
 from aegis.candidates.boxes.as_boxes import as_boxes, leaves_of
-from aegis.candidates.boxes.compiled import Ints
 from aegis.candidates.boxes.cutting import grown
 from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_records, with_expected_labels
 from aegis.candidates.boxes.gains import BY_LABEL, chance_gain, uncertainty

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.lines import (
     BEGIN,

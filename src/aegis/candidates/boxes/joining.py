@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.boxes.compiled import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.gains import uncertainty
 from aegis.candidates.boxes.terms import Terms
+from aegis.compiled import compiled
 
 PARTS = 2
 """Parts have one over so many of the records that a box needs."""

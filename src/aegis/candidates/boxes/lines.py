@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.cutting import ALIKE, counted, divided_by, gain_after, is_looked_ahead
 from aegis.candidates.boxes.gains import NOWHERE, cleared, gains_of_line, gathered, in_line, uncertainty
 from aegis.candidates.boxes.terms import Held, Terms, room_for
+from aegis.compiled import compiled
 
 BOX, COLUMN, BEGIN, LENGTH = 0, 1, 2, 3
 """What the numbers of a line are."""

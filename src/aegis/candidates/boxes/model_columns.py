@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.regions import as_number
 from aegis.learners.features import CodedColumn, SplitColumn

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.boxes.compiled import Ints
+from aegis.arrays import Ints
 from aegis.candidates.boxes.regions import STAR, Region, halves, hull, published_set, published_text
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, column_json, column_of, node_json, node_of
 from aegis.candidates.boxes.walking import boxes_of

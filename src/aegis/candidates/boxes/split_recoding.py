@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Ints
 from aegis.candidates.boxes.choosing import growth_for
-from aegis.candidates.boxes.compiled import Ints
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.some_rows import policy_for_share
 from aegis.counts.class_table import ClassTable

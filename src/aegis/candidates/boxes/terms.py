@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
+from aegis.compiled import compiled
 
 
 class Terms(NamedTuple):

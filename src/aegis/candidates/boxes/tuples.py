@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.gains import BY_BRANCH, BY_LABEL, BY_RANK, uncertainty_of_each
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.terms import Held, Terms

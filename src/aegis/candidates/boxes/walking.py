@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.candidates.boxes.compiled import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.regions import as_number
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
 from aegis.candidates.boxes.tuples import label_numbers
+from aegis.compiled import compiled
 from aegis.data.domain import Domain, show
 from aegis.errors import DataError
 

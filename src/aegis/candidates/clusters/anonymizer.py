@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aegis.candidates.clusters.arrays import Ints
+from aegis.arrays import Ints
 from aegis.candidates.clusters.frames import in_kind_of, records_like, records_of
 from aegis.candidates.clusters.information_loss import (
     Centers,

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Ints, compiled
+from aegis.arrays import Ints
 from aegis.candidates.clusters.units import State
+from aegis.compiled import compiled
 
 
 class BestMet(NamedTuple):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, vstack
 
-from aegis.candidates.clusters.arrays import Floats
+from aegis.arrays import Floats
 from aegis.candidates.clusters.centres import Centres, hills
 
 ROUNDS = 25  # of cutting planes for one case

@@ -12,7 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
+from aegis.compiled import compiled
 
 MOST_CENTRES = 400_000  # centres tried per round: mode combinations × grid points
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Ints
+from aegis.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.first_partition import repair
 from aegis.candidates.clusters.mixing import Goal, mix_rounds, objective_value

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.mixing import Goal, entropy_rows, objective_value
 from aegis.candidates.clusters.units import State, Units, add, empty_state, loss_of_class, remove, satisfies
+from aegis.compiled import NONE_YET, compiled
 
 MOST_RECORDS = 12  # 4,096 sets of records, and 4,213,597 partitions
 

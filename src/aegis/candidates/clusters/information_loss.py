@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.records import Records, Tuples
 from aegis.errors import AnonymizerError
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.clusters.arrays import Ints
+from aegis.arrays import Ints
 from aegis.candidates.clusters.first_partition import Say
 from aegis.candidates.clusters.information_loss import Scale, centers_of, divisors
 from aegis.candidates.clusters.records import Records

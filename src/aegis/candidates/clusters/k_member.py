@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from aegis.arrays import Ints
 from aegis.candidates.clusters.anonymizer import (
     Microaggregation,
     Publication,
@@ -17,7 +18,6 @@ from aegis.candidates.clusters.anonymizer import (
     check_parameters,
     publish_at_once,
 )
-from aegis.candidates.clusters.arrays import NONE_YET, Ints, compiled
 from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import (
@@ -32,6 +32,7 @@ from aegis.candidates.clusters.units import (
     satisfies,
     units_of,
 )
+from aegis.compiled import NONE_YET, compiled
 from aegis.errors import AnonymizerError
 from aegis.progress import Progress
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, vstack
 
-from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.branching import Branching, ClassProgram
 from aegis.candidates.clusters.centres import MOST_CENTRES, Centres, OneNumber, hills
 from aegis.candidates.clusters.information_loss import Scale, divisors, embed, total_deviation

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.anonymizer import (
     Microaggregation,
     Publication,
@@ -18,9 +19,9 @@ from aegis.candidates.clusters.anonymizer import (
     check_parameters,
     publish_at_once,
 )
-from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
 from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale, divisors
 from aegis.candidates.clusters.records import Records, collapse
+from aegis.compiled import NONE_YET, compiled
 from aegis.errors import AnonymizerError
 from aegis.progress import Progress
 

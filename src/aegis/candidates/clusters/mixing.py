@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import NONE_YET, Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.units import (
     State,
@@ -20,10 +20,11 @@ from aegis.candidates.clusters.units import (
     distance,
     gain_of_removing,
     loss_of_class,
-    may_leave,
+    may_release,
     remove,
     satisfies,
 )
+from aegis.compiled import NONE_YET, compiled
 
 CLASSES_TRIED = 0.1  # the share of tries that merge or split classes where their number is free
 LOWEST = 3  # a move touches two classes, so the lowest entropy among the others is one of the three lowest
@@ -232,7 +233,7 @@ def _other_records(
                 cost = cost_of_adding(units, state, u, c)
                 if cost < best:
                     best, b = cost, c
-    if a == b or (v < 0 and not may_leave(units, state, u, k, l)):
+    if a == b or (v < 0 and not may_release(units, state, u, k, l)):
         return a, b, 0
     moved[0], back[0] = u, a
     if v < 0:

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from aegis.arrays import Ints
 from aegis.candidates.clusters.anonymizer import (
     Microaggregation,
     Publication,
@@ -21,7 +22,6 @@ from aegis.candidates.clusters.anonymizer import (
     check_parameters,
     publish,
 )
-from aegis.candidates.clusters.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.information_loss import (
     CENTROIDS,

@@ -11,7 +11,7 @@ import time
 import numpy as np
 from scipy.spatial import cKDTree
 
-from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.arrays import Floats, Ints
 
 _FIRST = 32
 _ABOUT_SECONDS = 0.1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Ints
+from aegis.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.entropy_stage import anneal
 from aegis.candidates.clusters.every_partition import MOST_RECORDS, EveryPartition

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from aegis.candidates.clusters.arrays import Ints
+from aegis.arrays import Ints
 from aegis.candidates.clusters.information_loss import Centers, Scale, information_loss
 from aegis.candidates.clusters.lower_bound import gap_in_words, objective_in_words
 from aegis.candidates.clusters.records import Records

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.errors import AnonymizerError, DataError, RoleError
 
 Missing = Literal["refuse", "category"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.clusters.arrays import Floats, Ints
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.information_loss import ROUNDING, value_counts
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.errors import AnonymizerError

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aegis.candidates.clusters.arrays import Floats, Ints, compiled
+from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.information_loss import Scale, divisors
 from aegis.candidates.clusters.records import Records, Tuples
+from aegis.compiled import compiled
 
 
 class Units(NamedTuple):
@@ -241,7 +242,7 @@ def total_loss(state: State) -> float:
 
 
 @compiled
-def may_leave(units: Units, state: State, u: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
+def may_release(units: Units, state: State, u: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
     """Whether a class that satisfies k and l still does without ``u``; what it lacked before is not held against it."""
     c = state.label[u]
     if state.size[c] - units.weight[u] < k:

@@ -10,13 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.posterior import fit_category_belief
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 AUTHORIZED_LEVELS = (1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6)
 ADVERSARY_LEVELS = (0.02, 0.06, 0.12, 0.25, 0.5, 0.75, 0.88, 0.94, 0.98)  # where it is surest the cap binds
 _MOST_EXACT = 24  # combinations of values that are cells of their own

@@ -14,12 +14,11 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from aegis.arrays import Floats
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 _REACH = 8.0  # standard deviations beyond which a normal law is taken as zero
 
 

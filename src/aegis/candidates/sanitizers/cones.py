@@ -23,10 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.caps import CERTAIN, DEFAULT_POSTERIOR, Caps
 from aegis.candidates.sanitizers.law import Law
 
-Floats = NDArray[np.float64]
 UNDECIDED = CERTAIN - 1e-4  # where a record that must not become certain is held
 _ROUNDING = 1e-9
 

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 _INTERVALS = 16
 _TANGENTS = 24
 _DOUBT = 1e-6  # the least probability that a logarithm is taken of

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 _LEVELS = 24  # the commonest categories of a column get an indicator each; the rest share a place in the alphabet
 
 

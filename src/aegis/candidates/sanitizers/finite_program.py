@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array, vstack
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.finite import FiniteProblem
 from aegis.candidates.sanitizers.gaussian import check_distortion
 from aegis.errors import NotConvergedError, SanitizerError
 
-Floats = NDArray[np.float64]
 Rules = NDArray[np.int64]
 RULE_LIMIT = 4096
 INFEASIBLE = 2  # scipy's status of a program without a solution

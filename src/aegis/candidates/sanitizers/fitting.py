@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
 from aegis.candidates.sanitizers.audited_column import Fitted
@@ -28,7 +29,6 @@ from aegis.candidates.sanitizers.number_column import Family, fit_number
 from aegis.candidates.sanitizers.split import Split, Training
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]
 FEW_CATEGORIES = 12  # whole numbers with no more values are categories
 MOST_CATEGORIES = 60

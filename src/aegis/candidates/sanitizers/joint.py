@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.encoding import refuse_missing
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 BETWEEN = "\x1f"  # stands between the values of a tuple: no file has it in a value
 MOST_TUPLES = 60
 _MOST_NUMBERS = 12

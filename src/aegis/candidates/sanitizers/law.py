@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from aegis.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

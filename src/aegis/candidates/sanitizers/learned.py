@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.components import Component, Erasure, Noise
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, proposition_1
 from aegis.candidates.sanitizers.mixtures import Library
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from aegis.candidates.sanitizers.training import Trained
 
 
-Floats = NDArray[np.float64]
 Layers = Sequence[tuple[Floats, Floats]]
 _X_CELLS, _F_BINS, _SCORES, _NOISES = 640, 320, 81, 48
 _SPAN = 5.5  # standard deviations of X that the table covers
@@ -218,7 +217,6 @@ def measured_library(
     *,
     epsilon: float,
     seed: int = 0,
-    kept: int = _KEPT,
     with_exposure: bool = True,
     rows: int = 150_000,
 ) -> Library:
@@ -237,7 +235,7 @@ def measured_library(
     for point in range(len(trained.targets)):
         worst = trained.losses[point].min(axis=-1)
         reached = [proposition_1(problem, distortion=max(float(d), 1e-9)).worst for d in trained.distortion[point]]
-        for trial in np.argsort(-worst / np.array(reached), kind="stable")[:kept]:
+        for trial in np.argsort(-worst / np.array(reached), kind="stable")[:_KEPT]:
             component = Learned(
                 layers=tuple(trained.weights(point, int(trial))),
                 center=trained.center,

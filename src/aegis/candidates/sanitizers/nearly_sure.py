@@ -13,10 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.law import NearlySure
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _MOST = 40  # records that stand for all, of one adversary and one column
 
 

@@ -16,13 +16,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.law import Law
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +86,9 @@ class Proof:
     @property
     def where_caps_hold(self) -> str:
         """For which laws the caps hold, in a sentence that can stand alone."""
-        asked = self.caps.describe()
+        caps = self.caps.describe()
         if self.holds_for_set:
-            return f"the caps ({asked}) hold for every law that {self.rows_of_set:,} rows allow"
+            return f"the caps ({caps}) hold for every law that {self.rows_of_set:,} rows allow"
         posterior = "" if self.posterior is None else f", where posteriors reach up to {self.posterior:.3g}"
         exempt = (
             f", but for {100 * self.exempt_share:.1f} % of the records, of which side information alone tells nearly "
@@ -99,7 +97,7 @@ class Proof:
             else ""
         )
         return (
-            f"the caps ({asked}) hold only if the law is as estimated from {self.rows_of_set:,} rows{exempt}; they do "
+            f"the caps ({caps}) hold only if the law is as estimated from {self.rows_of_set:,} rows{exempt}; they do "
             f"not hold for every law that these rows allow{posterior}"
         )
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View, bits
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Mechanism
 from aegis.candidates.sanitizers.posterior import fit_category_belief, fit_number_belief
 
-Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]
 _BINS = 40
 _LEVELS = 200

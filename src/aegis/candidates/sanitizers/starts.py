@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from aegis.arrays import Floats
 from aegis.candidates.sanitizers.components import Modulo
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 Start = Literal["random", "noise", "fold", "modulo"]
 STARTS: tuple[Start, ...] = ("modulo", "fold", "noise", "random")
 _SPAN = 4.5  # folds are laid this many standard deviations to either side

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Codes, Floats
 from aegis.candidates.sanitizers.starts import STARTS, Start
 from aegis.errors import SanitizerError
 
-Floats = NDArray[np.float64]
 Loss = Callable[[Any, Any], Any]
 Optimizer = Literal["adam", "radam"]
-Codes = NDArray[np.int64]
 Substitution = Literal["probability", "straight_through", "expected"]
 SUBSTITUTIONS: tuple[Substitution, ...] = ("probability", "straight_through", "expected")
 

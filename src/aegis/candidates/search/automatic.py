@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
+from aegis.arrays import Codes
 from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.ordering import own_ranks
-from aegis.counts.grouping import Codes
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.masking.mask import Mask

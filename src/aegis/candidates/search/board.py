@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from aegis.candidates.search.gate import Outcome
+from aegis.progress import Progress
 
 K = TypeVar("K")
 
@@ -16,7 +17,7 @@ SECONDS_BETWEEN_REPORTS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class SearchState:
     """Where a search stands. ``best`` and ``bound`` are in the measure's own unit; None while nothing was found."""
 
     nodes: int
@@ -40,6 +41,19 @@ class SearchEnd:
     cut_short: bool = False
 
 
+def reporting(progress: Progress | None, *, title: str = "") -> Callable[[SearchState], None] | None:
+    """Where a search stands, as progress; nobody knows how many configurations are still to come."""
+    if progress is None:
+        return None
+
+    def report(state: SearchState) -> None:
+        best = "none yet" if state.best is None else f"{state.best:.5f}"
+        bound = f", bound {state.bound:.5f}" if math.isfinite(state.bound) else ""
+        progress(state.nodes, None, f"{title}configurations, best {best}{bound}")
+
+    return report
+
+
 class SearchLimitError(Exception):
     """The time or the nodes given to the search are used up; caught by the search itself."""
 
@@ -54,7 +68,7 @@ class Board(Generic[K]):
         places: int,
         shape: Callable[[K], Hashable] = lambda key: key,
         shown: Callable[[float], float],
-        report: Callable[[Progress], None] | None,
+        report: Callable[[SearchState], None] | None,
         deadline: float | None,
         most_nodes: int | None = None,
     ) -> None:
@@ -111,4 +125,4 @@ class Board(Generic[K]):
         if self._report is not None and now - self._reported > SECONDS_BETWEEN_REPORTS:
             self._reported = now
             best = self._shown(self.best) if self._found else None
-            self._report(Progress(nodes=self.nodes, best=best, bound=self._shown(self.bound)))
+            self._report(SearchState(nodes=self.nodes, best=best, bound=self._shown(self.bound)))

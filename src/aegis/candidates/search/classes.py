@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.search.rollup import Codes, Ints, Words, roll
+from aegis.arrays import Ints
+from aegis.candidates.search.rollup import Codes, Words, roll
 from aegis.counts.class_table import ClassTable
 from aegis.errors import LabelError, MeasureError
 from aegis.masking.partition import Partition

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Ints
 from aegis.candidates.search.classes import Classes, Steps
 from aegis.candidates.search.gate import Gate
 from aegis.candidates.search.ordering import cutting_order
@@ -14,7 +14,6 @@ from aegis.candidates.search.rollup import Codes
 from aegis.candidates.search.sweep import sweep
 from aegis.counts.class_table import ClassTable
 
-Ints = NDArray[np.int64]
 Grouping = tuple[tuple[int, ...], ...]
 """For each column the group of each code. Groups are numbered by the rank of their first value."""
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.search.compiled import compiled
+from aegis.arrays import Ints
+from aegis.compiled import compiled
 from aegis.measures.leave_one_out import PRIOR_RECORDS
 
-Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 TABULATED = 1 << 16

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Ints
 from aegis.data.domain import Domain
 from aegis.data.interval import Interval
 from aegis.data.kind import Kind
@@ -78,9 +78,6 @@ def _ranked(places: Sequence[tuple[float, float]]) -> tuple[int, ...]:
     for rank, position in enumerate(order):
         ranks[position] = rank
     return tuple(ranks)
-
-
-Ints = NDArray[np.int64]
 
 
 def own_ranks(domain: Domain) -> Ints | None:

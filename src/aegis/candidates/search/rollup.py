@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.search.compiled import compiled
+from aegis.arrays import Ints
+from aegis.compiled import compiled
 
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 

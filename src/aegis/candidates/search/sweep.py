@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.search.compiled import compiled
-from aegis.candidates.search.information import Ints, Reals, cell_bits, row_bits
+from aegis.arrays import Ints
+from aegis.candidates.search.information import Reals, cell_bits, row_bits
 from aegis.candidates.search.rollup import Codes
+from aegis.compiled import compiled
 
 
 @compiled

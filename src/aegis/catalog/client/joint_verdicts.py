@@ -10,7 +10,7 @@ from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import ConfigurationError
-from aegis.library.judging import classes_of
+from aegis.library.tables.judging import classes_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.suppress import Suppress
 from aegis.privacy.judgement import judge_all
@@ -21,7 +21,7 @@ MOST_PAIRS = 2_000
 
 
 def sets_to_judge(wanted: Iterable[MaskedPart], out: Sequence[MaskedPart]) -> list[tuple[MaskedPart, ...]]:
-    """Every masking that may be approved together with all that is out, and with each of it; and every pair."""
+    """Every masking that may be approved together with all earlier releases, and with each of it; and every pair."""
     parts = list(dict.fromkeys(wanted))
     shown = list(dict.fromkeys(out))
     sets: dict[frozenset[MaskedPart], tuple[MaskedPart, ...]] = {}

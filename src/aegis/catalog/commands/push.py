@@ -12,19 +12,9 @@ from rich.text import Text
 from aegis.catalog.commands.catalog_options import Product, RemoteCatalog, client
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import (
-    Argument,
-    Data,
-    Hierarchies,
-    Label,
-    Option,
-    PathLike,
-    PolicyLike,
-    WithRoles,
-    Working,
-)
+from aegis.commands.fields import Data, Hierarchies, Label, PathLike, PolicyLike, WithRoles, Working
 from aegis.errors import ConflictError, GuaranteeError, OtherLedgerError, RoleError
-from aegis.operation import operation
+from aegis.operation import Argument, Option, operation
 from aegis.plural import count
 from aegis.result import Result
 
@@ -80,7 +70,7 @@ class PushRelease(RemoteCatalog, Working):
 
 @dataclass(frozen=True)
 class PushTogether(RemoteCatalog, WithRoles):
-    """Judge here what the maskings of a product show together with what is out, and push the verdicts.
+    """Judge here what the maskings of a product show together with earlier releases, and push the verdicts.
 
     Experts see them before they approve: what breaks the policy together is refused. Rows stay here.
     """
@@ -215,8 +205,8 @@ class PushedRelease(Result):
 @operation(PushProduct)
 def push_product(options: PushProduct) -> RegisteredProduct:
     """Register the columns, kinds and roles of a table with a policy."""
-    from aegis.library.judging import read_policy
-    from aegis.library.opening import open_table
+    from aegis.library.tables.judging import read_policy
+    from aegis.library.tables.opening import open_table
 
     policy = read_policy(options.policy)
     dataset = open_table(options.data, options)
@@ -246,7 +236,7 @@ def push_product(options: PushProduct) -> RegisteredProduct:
 @operation(PushConfigurations)
 def push_configurations(options: PushConfigurations) -> ProposedConfigurations:
     """Propose the configurations of a file or folder; they travel with their hierarchies."""
-    from aegis.library.proposals import find_hierarchies
+    from aegis.library.tables.proposals import find_hierarchies
     from aegis.masking.configuration_file import load_configurations, many_to_mapping
 
     # The catalog has no folder to look hierarchies up in.
@@ -283,10 +273,10 @@ def push_summary(options: PushSummary) -> PushedSummary:
 
 @operation(PushTogether)
 def push_together(options: PushTogether) -> PushedTogether:
-    """Judge every masking of a product with what is out, and every two of them, on the rows; push the verdicts."""
+    """Judge every masking of a product with earlier releases, and every two of them, on the rows; push the verdicts."""
     from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
-    from aegis.library.opening import open_table
-    from aegis.library.proposals import find_hierarchies
+    from aegis.library.tables.opening import open_table
+    from aegis.library.tables.proposals import find_hierarchies
     from aegis.masking.configuration_file import configurations_from_mapping
     from aegis.privacy.policy import Policy
 
@@ -340,10 +330,11 @@ def push_release(options: PushRelease) -> PushedRelease:
 
 
 def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
-    """Raise for a table that was made of another one's rows and certified alone: nobody judged it with what is out."""
+    """Raise for a table that was made of another one's rows and certified alone: nobody judged it with earlier
+    releases."""
     from aegis.data.schema import Roles
-    from aegis.library.derivation import known_as_made, made_elsewhere
-    from aegis.library.written import open_written
+    from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
+    from aegis.library.tables.written import open_written
 
     if "ledger" in content:
         return  # aegis release judged it, or somebody decided that it is judged alone

@@ -16,7 +16,7 @@ from aegis.catalog.records import PresentPolicy, Standing
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError
-from aegis.library.identifying_masks import shows_nothing
+from aegis.library.tables.identifying_masks import shows_nothing
 from aegis.masking.configuration_file import certified_configuration
 from aegis.privacy.model import ROUNDING, Model
 from aegis.privacy.policy import Policy, narrowed

@@ -33,9 +33,9 @@ from aegis.catalog.worker.loop import run_pending
 from aegis.data.engine import open_dataset
 from aegis.errors import ConflictError, VerificationError
 from aegis.library import clinic
-from aegis.library.proposals import find_hierarchies
 from aegis.library.release import release as write_release
 from aegis.library.summarize import summarize
+from aegis.library.tables.proposals import find_hierarchies
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths
@@ -202,7 +202,7 @@ def _release(catalog: Catalog, provider: Actor, table: Path, chosen: Any, reques
 
 
 def _judge_together(catalog: Catalog, provider: Actor, table: Path) -> None:
-    """What the maskings show beside what is out, judged where the rows are: as `aegis push together` does."""
+    """What the maskings show beside earlier releases, judged where the rows are: as `aegis push together` does."""
     with catalog.read(provider) as work:
         listed = configurations.list_configurations(work, product=NAME)
         page = ledger.ledger(work, product=NAME)

@@ -17,7 +17,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles
 from aegis.errors import InputError
 from aegis.library.guided.comparison import Comparison
-from aegis.library.masked_data import masked_data
+from aegis.library.tables.masked_data import masked_data
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import MappedMask, Mask, PermutingMask, RandomMask
 from aegis.masking.masks.suppress import STAR, Nullify, Suppress

@@ -20,8 +20,8 @@ from aegis.data.schema import Roles
 from aegis.errors import DataError, GuaranteeError, InputError, PolicyNotSatisfiedError, ProjectError
 from aegis.library.anonymize import anonymize
 from aegis.library.apply import apply
-from aegis.library.judging import read_policy
 from aegis.library.release import Released, release
+from aegis.library.tables.judging import read_policy
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy, Suppressed
 
@@ -79,7 +79,7 @@ def release_finished(
     despite_ledger: str | None = None,
     overwrite: bool = False,
 ) -> Released:
-    """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not leave."""
+    """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not be released."""
     kept = finishing.boxes
     if finishing.kind == "boxes" and finishing.again and kept is not None and not kept.is_file():
         raise ProjectError(

@@ -1,4 +1,4 @@
-"""What left of a product, and what its provider judged together."""
+"""What was released from a product, and what its provider judged together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from aegis.catalog.service import judged_together, ledger
 router = APIRouter(tags=["ledger"], route_class=JsonRoute)
 
 
-@router.get("/products/{product}/ledger", response_model=records.ProductLedger, summary="What left of a product")
+@router.get(
+    "/products/{product}/ledger", response_model=records.ProductLedger, summary="What was released from a product"
+)
 def show(call: Read, product: ProductPath) -> Any:
-    """Every release that left, to whom, whether the chain is intact, and the maskings that may leave next."""
+    """Every release that left, to whom, whether the chain is intact, and the maskings that may be released next."""
     with call.read() as work:
         return ledger.ledger(work, product=product)
 

@@ -92,7 +92,7 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
 
 
 def _already_out(work: Any, product_id: str, listed: Sequence[records.Configuration]) -> list[str]:
-    """What left of the product before, in words: a new release is judged together with all of it."""
+    """What was released from the product before, in words: a new release is judged together with all of it."""
     names = {configuration.id: configuration.name for configuration in listed}
     gone = [
         item for item in releases.list_releases(work, product=product_id).items if item.state is ReleaseState.VERIFIED
@@ -253,7 +253,7 @@ def choices(
     job: records.Job | None,
     together: Mapping[str, records.TogetherStanding] = MappingProxyType({}),
 ) -> list[Choice]:
-    """Ranked configurations first, from best to worst; what breaks the policy with what is out comes last."""
+    """Ranked configurations first, from best to worst; what breaks the policy with earlier releases comes last."""
     ranks: dict[str, tuple[int, str]] = {}
     kept_out: set[str] = set()
     if job is not None and job.state is JobState.DONE and job.result:
@@ -273,7 +273,7 @@ def choices(
             name=configuration.name,
             words=masks_in_words(configuration),
             note=ranks.get(configuration.content_id, (0, _unranked(configuration, kept_out)))[1]
-            + (", not beside what is out" if configuration.id in broken else ""),
+            + (", not beside earlier releases" if configuration.id in broken else ""),
             together=together.get(configuration.id),
         )
         for configuration in ordered

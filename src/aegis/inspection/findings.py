@@ -1,0 +1,234 @@
+"""What is in a table that somebody should know before deciding anything: marks of missing values, numbers and dates
+that are read as text, people with several rows, columns that tell the label or each other, and the shapes of columns.
+
+Counts are of all rows; what needs rows side by side is read off the first `LOOKED_AT` of them, and says so. Nothing
+here holds a value of a record: a mark such as ``?`` is none, and a shape is heights of bars without names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from aegis.arrays import Codes
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
+from aegis.data.notation import Notation
+from aegis.data.schema import Role
+from aegis.data.written_values import misfits
+from aegis.inspection.associations import Association, associations
+from aegis.inspection.first_rows import LOOKED_AT, FirstRows, as_numbers, first_rows
+from aegis.inspection.person_column import agreeing_traits
+from aegis.inspection.profile import Profile
+from aegis.inspection.role_words import TRAITS, names_somebody, words_of
+
+SURE_MARKS = ("?", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "NULL", "null", "(null)", "\\N", "Null")
+"""Texts that are no value of anything."""
+LIKELY_MARKS = ("-", "--", ".", "..", "none", "None", "missing", "Missing", "unknown", "n.a.", "nil", "*")
+"""Texts that may be a value; they are marks where everything else in the column is a number."""
+_NUMBER = re.compile(r"^\s*[-+]?\d+([.]\d+)?\s*$")
+_COMMA_NUMBER = re.compile(r"^\s*[-+]?\d{1,3}(\.\d{3})*(,\d+)?\s*$|^\s*[-+]?\d+(,\d+)?\s*$")
+_DAY_FIRST = re.compile(r"^\s*(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})\s*$")
+_READ_BY = {
+    "decimal comma": "decimal_comma",
+    "day first": "day_first",
+    "month first": "month_first",
+    "day or month first": "day_first",
+}
+_MONTHS = 12
+_MOSTLY = 0.97
+_SHAPE_BARS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """Texts in a column that mean a missing value, and in how many rows one of them stands."""
+
+    column: str
+    texts: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A column of text whose values are something else.
+
+    ``what`` is ``decimal comma`` (numbers), ``day first``, ``month first``, ``day or month first`` or ``short years``
+    (dates).
+    """
+
+    column: str
+    what: str
+
+    @property
+    def likely(self) -> str | None:
+        """How it would be read, by the name of the option; None where no option reads it."""
+        return _READ_BY.get(self.what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """A column that looks like naming people who have several rows each.
+
+    ``agree_in`` are the traits by which it was found, where its name does not say so.
+    """
+
+    column: str
+    people: int
+    rows: int
+    agree_in: tuple[str, ...] = ()
+
+    @property
+    def rows_each(self) -> float:
+        return self.rows / max(self.people, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was noticed; ``shapes`` are heights of bars, 0 to 1, by column; ``rows_looked_at`` says of how many rows.
+
+    ``associations`` are the pairs of columns that go together most.
+    """
+
+    marks: tuple[Marks, ...] = ()
+    written: tuple[Written, ...] = ()
+    people: tuple[People, ...] = ()
+    shapes: Mapping[str, tuple[float, ...]]
+    rows_looked_at: int
+    associations: tuple[Association, ...] = ()
+
+
+def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
+    """Look at the rows of a table whose columns were counted."""
+    table = _fetched(dataset)
+    texts = [column.name for column in dataset.schema if column.kind is Kind.TEXT]
+    marks = _marks(dataset, table, texts)
+    coded = first_rows(table, dataset.schema)
+    findings = Findings(
+        marks=marks,
+        written=_confirmed(_written(table, texts, {mark.column: mark.texts for mark in marks}), dataset, marks),
+        people=_people(profile, table, coded),
+        shapes={column.name: _shape(table[column.name], column.kind) for column in dataset.schema},
+        rows_looked_at=len(table),
+        associations=associations(coded.codes),
+    )
+    return findings, coded
+
+
+def _fetched(dataset: Dataset) -> pa.Table:
+    return ask(dataset.table.limit(LOOKED_AT))
+
+
+def _marks(dataset: Dataset, table: pa.Table, texts: Sequence[str]) -> tuple[Marks, ...]:
+    """Marks of missing values in columns of text, counted in all rows."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    for name in texts:
+        values = [value for value in table[name].combine_chunks().dictionary_encode().dictionary.to_pylist() if value]
+        others = [value for value in values if value not in SURE_MARKS and value not in LIKELY_MARKS]
+        numbers = sum(1 for value in others if _NUMBER.match(value) or _COMMA_NUMBER.match(value))
+        numeric = bool(others) and numbers >= _MOSTLY * len(others)
+        wanted[name] = SURE_MARKS + (LIKELY_MARKS if numeric else ())
+    if not wanted:
+        return ()
+    source = dataset.table
+    measures = [source[name].isin(list(marks)).sum().name(f"m{n}") for n, (name, marks) in enumerate(wanted.items())]
+    answer = ask(source.aggregate(measures))
+    marked = []
+    for number, (name, marks) in enumerate(wanted.items()):
+        rows = int(answer[f"m{number}"][0].as_py() or 0)
+        if rows:
+            seen = ask(source.filter(source[name].isin(list(marks))).select(mark=source[name]).distinct())
+            marked.append(Marks(column=name, texts=tuple(sorted(seen["mark"].to_pylist())), rows=rows))
+    return tuple(marked)
+
+
+def _written(table: pa.Table, texts: Sequence[str], marks: Mapping[str, tuple[str, ...]]) -> tuple[Written, ...]:
+    written = []
+    for name in texts:
+        values = table[name].combine_chunks().dictionary_encode().dictionary.to_pylist()
+        present = [value for value in values if value and value not in marks.get(name, ())]
+        if len(present) < 2:
+            continue
+        dates = [match for value in present if (match := _DAY_FIRST.match(value))]
+        if all(_COMMA_NUMBER.match(value) for value in present) and any("," in value for value in present):
+            written.append(Written(column=name, what="decimal comma"))
+        elif len(dates) == len(present):
+            written.append(Written(column=name, what=_which_first(dates)))
+    return tuple(written)
+
+
+def _which_first(dates: Sequence[re.Match[str]]) -> str:
+    """What comes first in dates: a number above twelve is a day."""
+    if any(len(date[3]) == 2 for date in dates):
+        return "short years"
+    if any(int(date[1]) > _MONTHS for date in dates):
+        return "day first"
+    return "month first" if any(int(date[2]) > _MONTHS for date in dates) else "day or month first"
+
+
+def _confirmed(written: Sequence[Written], dataset: Dataset, marks: Sequence[Marks]) -> tuple[Written, ...]:
+    """What all rows agree with, and not only the first ones; other engines than the embedded one read no notation."""
+    readable = [column for column in written if column.likely is not None]
+    if not readable or dataset.backend.name != "duckdb":
+        return tuple(column for column in written if column.likely is None)
+    notation = Notation(
+        **{how: tuple(column.column for column in readable if column.likely == how) for how in _READ_BY.values()}
+    )
+    missing = sorted({text for mark in marks for text in mark.texts})
+    wrong = misfits(dataset.table, notation, missing=missing)
+    return tuple(column for column in written if not wrong.get(column.column))
+
+
+def _people(profile: Profile, table: pa.Table, coded: FirstRows) -> tuple[People, ...]:
+    """Columns that have fewer values than rows and look identifying, or whose rows agree in what people are."""
+    traits = {
+        column.name: coded.codes[column.name]
+        for column in profile.columns
+        if words_of(column.name) & TRAITS and column.name in coded.codes
+    }
+    people = []
+    for column in profile.columns:
+        present = profile.rows - column.missing
+        if not 20 < column.distinct < 0.98 * present or names_somebody(words_of(column.name)):
+            continue  # two people may have one name
+        if column.mask == "suppress":
+            continue  # texts that say something of somebody: two rows with the same one are not one person's
+        if (column.role or column.suggested) is Role.IDENTIFYING:
+            people.append(People(column=column.name, people=column.distinct, rows=present))
+        elif column.role is None and column.name not in traits and column.kind in (Kind.TEXT, Kind.INTEGER):
+            agree_in = agreeing_traits(_exact(table[column.name]), traits)
+            if len(agree_in) >= 2:
+                people.append(People(column=column.name, people=column.distinct, rows=present, agree_in=agree_in))
+    return tuple(people)
+
+
+def _exact(column: pa.ChunkedArray) -> Codes:
+    """A code for every value; 0 is a missing one."""
+    indices = pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1)
+    codes: Codes = indices.to_numpy(zero_copy_only=False).astype(np.int64) + 1
+    return codes
+
+
+def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:
+    """Heights of a few bars: ranges of equal width for numbers and dates, the most common first for others."""
+    present = column.drop_null().combine_chunks()
+    if not len(present):
+        return ()
+    counts: NDArray[Any]
+    if kind.is_ordered:
+        numbers = as_numbers(present)
+        low, high = np.quantile(numbers, [0.01, 0.99])
+        inside = numbers[(numbers >= low) & (numbers <= high)]
+        counts = np.histogram(inside, bins=min(_SHAPE_BARS, max(len(np.unique(inside)), 1)))[0]
+    else:
+        packed = present.dictionary_encode()
+        counts = np.sort(np.bincount(packed.indices.to_numpy(zero_copy_only=False)))[::-1][:_SHAPE_BARS]
+    return tuple((counts / max(counts.max(), 1)).round(3).tolist())

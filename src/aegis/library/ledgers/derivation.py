@@ -1,0 +1,166 @@
+"""What a command makes of a table's rows is noted as made of them, and known as that when it is to leave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from aegis.counts.answer import ask
+from aegis.data.dataset import Dataset
+from aegis.data.schema import Roles
+from aegis.data.shell import word
+from aegis.errors import OtherLedgerError
+from aegis.library.tables.written import open_written
+from aegis.releases.derived_tables import DerivedTable, derived_tables, note_derived
+from aegis.releases.table_register import register_key
+from aegis.releases.table_sketch import Sketch, is_sketched, sketch_of
+
+_KEPT = 512
+"""About how many digests are kept of each way to look at a row: there are more such tables than ledgers."""
+
+
+def note_made_of(
+    data: object,
+    dataset: Dataset,
+    draft: Path,
+    *,
+    out: Path,
+    command: str,
+    changed: Sequence[str],
+    suspicious: Sequence[str] = (),
+) -> None:
+    """Note that ``draft``, which becomes ``out``, holds what ``command`` made of the rows of ``data``.
+
+    To be called before the file has its name: whoever has it finds it in the register. ``changed`` are the columns that
+    no longer hold what they held, ``suspicious`` those that may name people and have no role: a later reader may give
+    them one.
+    """
+    written = open_written(draft, named=out)
+    roles = dataset.roles
+    focus = [name for name in (*changed, *roles.sensitive) if name in written.schema]
+
+    def sample_of(rows: Dataset, *, alike: bool) -> Sketch | None:
+        return _of_both_readings(rows, focus=focus, identifying=roles.identifying, suspicious=suspicious, alike=alike)
+
+    sketch = sample_of(written, alike=command == "anonymize")
+    if sketch is None:
+        return  # no rows, or no column that does not name people
+    nothing = np.zeros(0)
+    empty = Sketch(
+        level=0,
+        digests=nothing.astype(np.uint64),
+        zeros=nothing.astype(np.uint8),
+        ways=nothing.astype(np.uint16),
+        engine=sketch.engine,
+    )
+    source = sample_of(dataset, alike=False) or empty
+    rows_of = str(Path(data).resolve() if "://" not in str(data) else data) if isinstance(data, str | Path) else None
+    first = made_of(source, derived_tables())
+    note_derived(
+        DerivedTable(
+            source=dataset.name if first is None else first.source,
+            rows_of=rows_of if first is None else first.rows_of,
+            command=command,
+            columns=written.schema.names,
+            sketch=sketch.smaller(_KEPT),
+            source_sketch=source.smaller(_KEPT) if first is None else first.source_sketch,
+        )
+    )
+
+
+def made_of(sketch: Sketch, tables: Sequence[DerivedTable]) -> DerivedTable | None:
+    """The table that was made of another one and whose rows these most likely are; None where they are the source's."""
+    shares = {
+        place: share
+        for place, table in enumerate(tables)
+        if table.sketch.engine == sketch.engine and (share := sketch.in_common(table.sketch)) > 0
+    }
+    for place in sorted(shares, key=lambda place: -shares[place]):
+        if not sketch.whole().shares_rows_with(tables[place].source_sketch):
+            return tables[place]
+    return None
+
+
+def check_made_of(finished: Dataset, original: Dataset) -> None:
+    """Raise where ``finished`` is known to be made of another table than ``original``."""
+    tables = derived_tables()
+    if not tables or not (is_sketched(finished.table) and is_sketched(original.table)):
+        return
+    focus = (*finished.roles.quasi_identifying, *finished.roles.sensitive)
+    identifying = {*finished.roles.identifying, *original.roles.identifying}
+    sketch = sketch_rows(finished, focus=focus, identifying=tuple(identifying))
+    made = None if sketch is None else made_of(sketch, tables)
+    if made is None:
+        return
+    rows = sketch_rows(original, focus=focus, identifying=tuple(identifying))
+    if rows is not None and len(made.source_sketch.digests) and not rows.shares_rows_with(made.source_sketch):
+        raise OtherLedgerError(
+            f"{finished.name} was made of the rows of {made.source} by aegis {made.command}, and not of those of "
+            f"{original.name}: give --rows-of {word(_place(made))}"
+        )
+
+
+def known_as_made(dataset: Dataset, roles: Roles) -> DerivedTable | None:
+    """The table that these rows are known as, where a command made them of another one's; None if not.
+
+    For whoever only looks: a table whose columns have other names is not sampled for it.
+    """
+    names = set(dataset.schema.names)
+    tables = [table for table in derived_tables() if len(names & set(table.columns)) > len(names) / 2]
+    if not tables or not is_sketched(dataset.table):
+        return None
+    focus = (*roles.quasi_identifying, *roles.sensitive)
+    sketch = sketch_rows(dataset, focus=focus, identifying=roles.identifying)
+    return None if sketch is None else made_of(sketch, tables)
+
+
+def made_elsewhere(name: str, table: DerivedTable) -> str:
+    """Why a table that was made of another one's rows is not judged by itself, and how it is."""
+    place = word(_place(table))
+    return (
+        f"{name} was made of the rows of {table.source} by aegis {table.command}: aegis release TABLE --rows-of "
+        f"{place} judges it together with their earlier releases, and every other command takes {place} itself "
+        "(--ledger none judges it alone)"
+    )
+
+
+def sketch_rows(
+    dataset: Dataset,
+    *,
+    focus: Sequence[str],
+    identifying: Sequence[str] = (),
+    rows: int | None = None,
+    among: Collection[str] | None = None,
+    alike: bool = False,
+) -> Sketch | None:
+    """The sample of a table's rows, without the columns that name people: a copy may have new numbers.
+
+    ``among`` names the columns to look at, all unless given; with ``alike`` most rows stand in the table several times.
+    """
+    named = {*identifying, *dataset.roles.identifying}
+    if rows is None:
+        rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
+    columns = [name for name in dataset.schema.names if name not in named and (among is None or name in among)]
+    return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key(), alike=alike)
+
+
+def _of_both_readings(
+    dataset: Dataset,
+    *,
+    focus: Sequence[str],
+    identifying: Sequence[str],
+    suspicious: Sequence[str],
+    alike: bool,
+) -> Sketch | None:
+    """With the columns that nobody called identifying yet and, where they may be, without them."""
+    first = sketch_rows(dataset, focus=focus, identifying=identifying, alike=alike)
+    if first is None or not set(suspicious) & set(dataset.schema.names):
+        return first
+    second = sketch_rows(dataset, focus=focus, identifying=(*identifying, *suspicious), alike=alike)
+    return first if second is None else first.beside(second)
+
+
+def _place(table: DerivedTable) -> str:
+    return table.source if table.rows_of is None else table.rows_of

@@ -1,0 +1,208 @@
+"""A table known again by its rows: its ledger is found however the table is called, and missed where it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from aegis.data.dataset import Dataset
+from aegis.errors import LedgerError, OtherLedgerError
+from aegis.library.ledgers.derivation import made_elsewhere, made_of, sketch_rows
+from aegis.releases.derived_tables import derived_tables
+from aegis.releases.ledger import Ledger, Opening, overtaken, read_ledger
+from aegis.releases.ledger_entry import Entry
+from aegis.releases.table_register import (
+    RegisteredTable,
+    drop_table,
+    note_table,
+    registered_tables,
+)
+from aegis.releases.table_sketch import Sketch, is_sketched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecognisedTable:
+    """What the register knows of a table whose ledger is in order.
+
+    ``given_up`` are missing ledgers of the same rows, which a reason that stands on the certificate replaces.
+    """
+
+    sketch: Sketch | None
+    source: str
+    columns: tuple[str, ...]
+    given_up: tuple[str, ...] = ()
+
+    def check_again(self, path: Path, opening: Opening) -> None:
+        """Raise if somebody else registered these rows under another ledger meanwhile; asked under the lock."""
+        if self.sketch is None:
+            return
+        for registered in registered_tables():
+            if registered.id not in (opening.id, *self.given_up) and _is_same(self.sketch, self.columns, registered):
+                if registered.ledger == path.resolve():  # both began it
+                    raise LedgerError(overtaken(path))
+                raise OtherLedgerError(_elsewhere(self.source, registered))
+
+    def note(self, path: Path, opening: Opening, entry: Entry) -> None:
+        """Note the table with the end of its ledger; called under the lock, once the entry is written."""
+        if self.sketch is None:
+            return
+        note_table(
+            RegisteredTable(
+                id=opening.id,
+                ledger=path.resolve(),
+                source=opening.source,
+                columns=self.columns,
+                sequence=entry.sequence,
+                head=entry.hash,
+                sketch=self.sketch,
+            )
+        )
+        for identifier in self.given_up:
+            drop_table(identifier)
+
+
+def recognise(
+    dataset: Dataset,
+    *,
+    path: Path | None,
+    ledger: Ledger | None,
+    focus: Sequence[str],
+    identifying: Sequence[str] = (),
+    rows: int | None = None,
+    to_write: bool = False,
+    despite: str | None = None,
+) -> RecognisedTable:
+    """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what was released from
+    it.
+
+    Raises where the rows are those of a table with another ledger, where they were made of another table's, where their
+    ledger is missing, and where the ledger is an older copy of itself. Only what is ``to_write`` into the ledger needs
+    the sample where no other table is registered. ``despite`` is the reason to begin another ledger where the old one
+    is missing.
+    """
+    own = None if ledger is None or ledger.opening is None else ledger.opening.id
+    tables, derived = registered_tables(), derived_tables()
+    for table in tables:
+        if table.id == own and ledger is not None:
+            _check_newest(ledger, table)
+    others = [table for table in tables if table.id != own]
+    columns = dataset.schema.names
+    if not is_sketched(dataset.table) or (not others and not derived and not (to_write and path is not None)):
+        return RecognisedTable(sketch=None, source=dataset.name, columns=columns)
+    sketch = sketch_rows(dataset, focus=focus, identifying=identifying, rows=rows)
+    recognised = RecognisedTable(sketch=sketch, source=dataset.name, columns=columns)
+    if sketch is None:
+        return recognised
+    made = made_of(sketch, derived)
+    if made is not None:
+        raise OtherLedgerError(made_elsewhere(dataset.name, made))
+    given_up = []
+    narrower = _Narrower(dataset=dataset, focus=focus, identifying=identifying, rows=rows)
+    for table in others:
+        if not _is_same(sketch, columns, table) and not narrower.is_same(table):
+            continue
+        if _is_there(table):
+            raise OtherLedgerError(_elsewhere(dataset.name, table))
+        if despite is None:
+            way_out = (
+                "begin another with --despite-ledger REASON, which the certificate states"
+                if to_write
+                else ("give --ledger none to go on without it")
+            )
+            raise OtherLedgerError(
+                f"something was released from the rows of {dataset.name} before, and their ledger {table.ledger} is "
+                "missing or "
+                f"was written anew; put it back with its private folder, or {way_out}"
+            )
+        given_up.append(table.id)
+    return replace(recognised, given_up=tuple(given_up))
+
+
+def ledger_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[str]) -> RegisteredTable | None:
+    """The table that the register knows these rows from, where its ledger is another than ``besides``; None if not."""
+    own = None if besides is None or besides.opening is None else besides.opening.id
+    others = [table for table in registered_tables() if table.id != own]
+    if not others or not is_sketched(dataset.table):
+        return None
+    sketch = sketch_rows(dataset, focus=focus)
+    if sketch is None:
+        return None
+    narrower, names = _Narrower(dataset=dataset, focus=focus), dataset.schema.names
+    return next((table for table in others if _is_same(sketch, names, table) or narrower.is_same(table)), None)
+
+
+def refuse_rows_of_others(dataset: Dataset, ledger: Path | None) -> None:
+    """Raise where the rows left before under another ledger: said before anybody is asked anything."""
+    own = None if ledger is None else read_ledger(ledger)
+    match = ledger_of_rows(dataset, besides=own, focus=())
+    if match is not None and _is_there(match):
+        raise OtherLedgerError(_elsewhere(dataset.name, match))
+
+
+def forget_rows(dataset: Dataset) -> None:
+    """Forget a table whose rows are made up and drawn again: nobody is in it."""
+    tables = registered_tables()
+    if not tables:
+        return
+    sketch = sketch_rows(dataset, focus=())
+    for table in tables:
+        if sketch is not None and _is_same(sketch, dataset.schema.names, table):
+            drop_table(table.id)
+
+
+def _is_same(sketch: Sketch, columns: Sequence[str], table: RegisteredTable) -> bool:
+    if sketch.engine == table.sketch.engine:
+        return sketch.shares_rows_with(table.sketch)
+    # Another version of the engine took the sample: the columns are all that can be compared, and enough to ask.
+    return set(table.columns) <= set(columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Narrower:
+    """A table looked at by the columns only that another one has too, whatever was added to them."""
+
+    dataset: Dataset
+    focus: Sequence[str]
+    identifying: Sequence[str] = ()
+    rows: int | None = None
+    _sketches: dict[frozenset[str], Sketch | None] = field(default_factory=dict)
+
+    def is_same(self, table: RegisteredTable) -> bool:
+        """Whether its rows are those of ``table`` with several columns more; one more is seen without this."""
+        names = set(self.dataset.schema.names)
+        shared = frozenset(names & set(table.columns))
+        if len(names - shared) < 2 or len(shared) < max(2, len(table.columns) - 2):
+            return False
+        if shared not in self._sketches:
+            self._sketches[shared] = sketch_rows(
+                self.dataset, focus=self.focus, identifying=self.identifying, rows=self.rows, among=shared
+            )
+        sketch = self._sketches[shared]
+        return sketch is not None and _is_same(sketch, tuple(shared), table)
+
+
+def _is_there(table: RegisteredTable) -> bool:
+    try:
+        opening = read_ledger(table.ledger).opening
+    except LedgerError:
+        return True  # it is there, and whoever gives it is told what is wrong with it
+    return opening is not None and opening.id == table.id
+
+
+def _elsewhere(name: str, table: RegisteredTable) -> str:
+    return (
+        f"{name} holds rows of {table.source}, of which something was released before: give its ledger with "
+        f"--ledger {table.ledger}, so that both are judged together (--ledger none judges it alone)"
+    )
+
+
+def _check_newest(ledger: Ledger, table: RegisteredTable) -> None:
+    """The end that the register noted must be in the ledger, whatever else lies beside it."""
+    if len(ledger.entries) >= table.sequence and ledger.entries[table.sequence - 1].hash == table.head:
+        return
+    where = "" if table.ledger == ledger.path.resolve() else f" in {table.ledger}"
+    raise LedgerError(
+        f"the ledger {ledger.path.name} is an older copy: it had {table.sequence} entries when it was last written"
+        f"{where}, and has {len(ledger.entries)}; put the newest one and its private folder in its place"
+    )

@@ -1,0 +1,260 @@
+"""What the certificate of a release says, and what the release keeps of what the raw table says about its label."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import numpy as np
+
+from aegis._version import __version__
+from aegis.commands.release import Release
+from aegis.counts.answer import ask
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
+from aegis.counts.grouping import summed
+from aegis.data.dataset import Dataset
+from aegis.data.domain import show
+from aegis.data.schema import Roles
+from aegis.library.releasing.listed_values import ListedValues
+from aegis.library.releasing.people import certified_verdicts
+from aegis.library.releasing.release_attacks import as_certified
+from aegis.library.releasing.release_draft import Draft
+from aegis.library.releasing.release_judgement import Judged
+from aegis.library.releasing.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
+from aegis.library.tables.identifying_masks import pseudonymous
+from aegis.library.tables.masked_data import masked_data
+from aegis.library.tables.unlisted import unlisted
+from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import LABELS_ID, to_mapping
+from aegis.masking.mask import Mask
+from aegis.masking.masks.regroup import Regroup
+from aegis.masking.written_labels import as_labels, labels_of, names_values
+from aegis.measures.leave_one_out import leave_one_out_information
+from aegis.privacy.judgement import Judgement
+from aegis.privacy.policy import Suppressed
+from aegis.releases.certificate import Certificate
+from aegis.releases.certificate_kinds import FORMAT_VERSION, MEASURED
+from aegis.releases.row_digest import OWN
+from aegis.releases.write import PLACE, TableAddress, is_url
+from aegis.result import plain
+
+if TYPE_CHECKING:
+    from aegis.attacks.attack import AttackResult
+
+
+MOST_ROWS = 250_000
+"""Larger tables are compared on a sample of about so many rows: raw tuples are nearly as many as rows."""
+
+
+def certificate_of(
+    source: Source,
+    counts: ReleaseCounts,
+    judged: Judged,
+    draft: Draft,
+    options: Release,
+    *,
+    measured: Judgement,
+    utility: Mapping[str, Any] | None,
+    attacked: Sequence[AttackResult],
+    listed: Mapping[str, ListedValues],
+) -> Certificate:
+    """How the release was made and what was measured on the table as it was written.
+
+    Of the source's values it names those that ``listed`` says, each of k people or more.
+    """
+    dataset, out = source.dataset, options.out
+    stated = _stated(source, counts, judged)
+    return Certificate(
+        content={
+            MEASURED: FORMAT_VERSION,
+            "software": {"aegis": __version__, "engine": dataset.backend.name},
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "release": {
+                "name": TableAddress.parse(str(out)).table if is_url(out) else Path(out).name,
+                "sha256": draft.sha256,
+                "bytes": draft.bytes,
+                "rows": measured.records,
+                "columns": [
+                    name for name in counts.published.table.columns if name != PLACE and not name.startswith(OWN)
+                ],
+                "left_out": list(source.left_out),
+                "shuffled": options.shuffle,
+            },
+            "source": {"name": dataset.name, "rows": counts.classes.records},
+            **({} if options.for_ is None else {"for": options.for_}),
+            "roles": {
+                **source.roles.to_mapping(),
+                "unlisted_are_insensitive": [
+                    name for name in unlisted(dataset.schema, source.roles) if name not in source.left_out
+                ],
+                "insensitive_as_the_rest": list(source.as_the_rest),
+                "left_out_as_identifying": list(source.suspicious),
+                "insensitive_that_look_identifying": list(source.suspicious_and_named),
+                "identifying_as_pseudonyms": [
+                    name
+                    for name in pseudonymous(source.roles, source.configuration.masks)
+                    if name not in source.left_out
+                ],
+            },
+            "kinds": {name: kind.value for name, kind in judged_kinds(source, counts).items()},
+            "hierarchies": {name: source.hierarchies[name].digest for name in source.judged_policy.hierarchical},
+            "policy": source.policy.to_mapping(),
+            "policy_id": source.policy.id,
+            "configuration": {
+                "id": source.configuration.id,
+                **({} if stated is source.configuration else {LABELS_ID: stated.id}),
+                **to_mapping(stated),
+            },
+            "fitted_configuration_id": fitted_configuration(source, counts).id,
+            "suppressed": {
+                "records": judged.own.suppressed,
+                "dropped": source.policy.suppressed is Suppressed.DROPPED,
+            },
+            **certified_verdicts(measured, judged.own, source.policy.unit),
+            "classes": measured.classes,
+            "group_records": group_records(stated, judged.own.released),
+            **({} if not listed else {"group_values": _group_values(source.configuration, stated, listed)}),
+            "utility": utility,
+            "ledger": _ledger_block(source, judged),
+            **({"attacks": as_certified(attacked)} if attacked else {}),
+        }
+    )
+
+
+def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configuration:
+    """The masks as the certificate may state them: a value of the source that a mask lists does not leave with it."""
+    listing = [column for column, mask in source.configuration.masks.items() if names_values(mask)]
+    if not listing:
+        return source.configuration
+    released = judged.own.released.without_star(published=True)
+    written: dict[str, frozenset[str]] = {}
+    for column in listing:
+        if column in released.columns:
+            place = released.columns.index(column)
+            values, codes = released.domains[place].values, np.unique(released.codes[:, place])
+            labels = values[codes[codes < len(values)]].tolist()  # a missing value has no label
+        elif column in counts.published.table.columns:
+            table = counts.published.table
+            labels = ask(table.select(table[column]).distinct())[column].to_pylist()
+        else:
+            labels = []
+        written[column] = frozenset(show(label) for label in labels if label is not None)
+    return as_labels(source.configuration, written)
+
+
+def _group_values(
+    full: Configuration, stated: Configuration, listed: Mapping[str, ListedValues]
+) -> dict[str, dict[str, Any]]:
+    """The values behind each label that stands in the release, as far as enough people have them.
+
+    What is in no group is listed nowhere, also where nothing but that stands there: no configuration says what it is.
+    """
+    written = {column: set(labels_of(full[column])) for column in listed}
+    return {
+        column: values.stated(label for label in labels_of(stated.masks[column]) if label in written[column])
+        for column, values in listed.items()
+        if column in stated.masks
+    }
+
+
+def group_records(configuration: Configuration, released: ClassTable) -> dict[str, list[int]]:
+    """How many records of the release stand in each group of a quasi-identifier that is put into groups, in order.
+
+    Records of suppressed classes stand in none. The groups are those of the stated mask, so no name is repeated here.
+    """
+    counted = {}
+    published = released.without_star(published=True)
+    for place, column in enumerate(published.columns):
+        mask = configuration.masks.get(column)
+        if not isinstance(mask, Regroup):
+            continue
+        domain = published.domains[place]
+        sizes = dict(
+            zip(
+                map(show, domain.values.tolist()),
+                summed(published.sizes, published.codes[:, place], domain.size).tolist(),
+                strict=False,
+            )
+        )
+        counted[column] = [sizes.get(show(name), 0) for name in dict(mask.groups)]
+    return counted
+
+
+def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
+    """What the certificate says of the ledger: what the release was judged together with, and what waits."""
+    earlier = source.earlier
+    if earlier is None:
+        return None
+    together = None if judged.despite is not None else judged.together
+    return {
+        "name": earlier.path.name,
+        "number": len(earlier.ledger.entries) + (1 if earlier.ledger.entries else 2),
+        "head": earlier.ledger.head,
+        "recipient": earlier.recipient,
+        "recipients": source.policy.recipients.value,
+        "together_with": list(earlier.counted),
+        "together_with_files": sorted(
+            {recorded.file_sha256 for recorded in earlier.counted.values() if recorded.file_sha256}
+        ),
+        "smallest_class_together": None if together is None else together.smallest_part,
+        "held": 0 if together is None else together.held,
+        "withdrawn": 0 if together is None else together.withdrawn,
+        "despite": judged.despite,
+        **({} if earlier.same_rows is None else {"order_seen_by": plain(earlier.same_rows)}),
+    }
+
+
+def utility_kept(
+    dataset: Dataset, masks: Mapping[str, Mask], roles: Roles, *, released: ClassTable
+) -> dict[str, Any] | None:
+    """What the quasi-identifiers say about the label, in bits of leave-one-out information: released and raw.
+
+    Once summed over the columns, each by itself, and once of the whole tuple. The share kept is that of the columns:
+    raw tuples are often too rare for anything to be learned from them, and masking then makes the tuple say more.
+    None where there is no label, or it is masked, or no quasi-identifier is released.
+    """
+    label = roles.label
+    quasi = roles.quasi_identifying
+    if label is None or label not in released.contents or label in masks or not quasi:
+        return None
+    if released.records <= MOST_ROWS:
+        after, raw = released, count_classes(dataset, quasi, contents=(label,))
+    else:
+        # Rare values say less in a sample than in all rows, so both are measured on the same one, before suppression.
+        sample = replace(dataset, table=dataset.table.filter(ibis.random() < MOST_ROWS / released.records).cache())
+        masked = masked_data(sample, {column: mask for column, mask in masks.items() if column in quasi}).dataset
+        after, raw = (count_classes(rows, quasi, contents=(label,)) for rows in (masked, sample))
+    columns, raw_columns = _column_bits(after, label), _column_bits(raw, label)
+    return {
+        "label": label,
+        "measure": "leave-one-out-information",
+        "unit": "bits",
+        "columns": {"released": columns, "raw": raw_columns},
+        "tuple": {"released": _tuple_bits(after, label), "raw": _tuple_bits(raw, label)},
+        "kept_share": columns / raw_columns if raw_columns > 0 else None,
+        "compared_on_rows": raw.records,
+    }
+
+
+def _tuple_bits(table: ClassTable, label: str) -> float:
+    return float(leave_one_out_information(np.asarray(table.contents[label].dense())))
+
+
+def _column_bits(table: ClassTable, label: str) -> float:
+    """The sum over the columns; the suppressed records count as a value of their own."""
+    content = table.contents[label]
+    total = 0.0
+    for position, domain in enumerate(table.domains):
+        codes = table.codes[:, position][content.owners]  # the code of suppressed records, -1, is the last row
+        joint = np.bincount(
+            np.where(codes < 0, domain.size, codes) * content.domain.size + content.values,
+            weights=content.counts,
+            minlength=(domain.size + 1) * content.domain.size,
+        )
+        total += float(leave_one_out_information(joint.reshape(domain.size + 1, content.domain.size)))
+    return total
