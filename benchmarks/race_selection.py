@@ -54,7 +54,7 @@ from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import PROBABILITY, race
-from aegis.library.advising.racing import sample_of
+from aegis.library.advising.racing import sample_for_masks
 from aegis.masking.configuration import Configuration
 
 COUNT = 40
@@ -198,7 +198,7 @@ def tells_apart(gold: GoldStandard, goal: str) -> bool:
 def raced(opened: Dataset, known: TableCounts, chosen: list[Configuration], goal: str, seed: int) -> dict[str, Any]:
     """One race, by names of the configurations."""
     started = time.process_time()
-    tables = MaskTables(sample_of(opened, known, label_bins=None, seed=seed))
+    tables = MaskTables(sample_for_masks(opened, known, goal=goal, label_bins=None, seed=seed))
     result = race([MaskedCandidate(each, tables) for each in chosen], tables, goal=goal, seed=seed)
     return {
         "ranking": [each.name for each in result.ranking],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -271,6 +271,21 @@ def test_rows_that_are_all_in_are_parted_anew_on_top_of_what_was_measured() -> N
     assert repeats == sorted(set(repeats))
     assert repeats[-1] == plan.most_repeats
     assert result.unmasked.performance > result.guessing
+
+
+def test_those_that_were_out_first_are_put_in_order_by_more_rows_and_stay_out() -> None:
+    tables = tables_of("outcome")
+    target = tables.sample.target()
+    flips = [0.05, 0.3, 0.302, 0.304, 0.306, 0.308, 0.31, 0.312]
+    candidates: list[Candidate] = [Flipped(f"c{i}", target, flip, i, kind="masks") for i, flip in enumerate(flips)]
+    plan = Schedule(first_cells=8 * 5 * 500, least_rows=400, cells=10**6, reliable=0.0, order_cells=10**6)
+    looked, once = (
+        race(candidates, tables, schedule=each, learners=["line"]) for each in (plan, replace(plan, order_cells=0))
+    )
+    assert {each.rows for each in once.ranking} == {once.stages[0].rows}
+    assert {each.rows for each in looked.ranking} == {len(target)}
+    assert [place.name for place in looked.best_group] == [place.name for place in once.best_group] == ["c0"]
+    assert looked.unmasked.half_width < once.unmasked.half_width
 
 
 def test_who_drops_out_because_nothing_is_left_may_still_be_the_best() -> None:

@@ -108,3 +108,15 @@ def test_what_is_made_anew_for_every_part_is_not_made_so_often() -> None:
     assert plan.sparing().later(2, 14, 20_000, before=before, repeated=1, left=0.0) is None
     assert plan.sparing().later(2, 14, 20_000, before=before, repeated=12, left=1e9) is None
     assert plan.later(2, 14, 20_000, before=before, repeated=12, left=1e9) is not None
+
+
+def test_the_last_look_is_at_more_rows_or_at_the_same_parted_anew() -> None:
+    plan = Schedule()
+    before = Leg(rows=5_000, folds=2, repeats=1, candidates=40)
+    leg = plan.for_order(30, 14, 20_000, before=before)
+    assert leg == Leg(rows=int(plan.order_cells / (30 * 14)), folds=2, repeats=1, candidates=30)
+    assert plan.for_order(40, 14, 20_000, before=replace(before, rows=6_000)) is None  # hardly more than were seen
+    all_rows = plan.for_order(30, 14, 5_000, before=before)
+    assert all_rows == Leg(rows=5_000, folds=2, repeats=2, candidates=30)
+    assert plan.for_order(200, 14, 5_000, before=before) is None
+    assert plan.for_order(2, 14, 20_000, before=before) is None  # one beside the one ahead has no order
