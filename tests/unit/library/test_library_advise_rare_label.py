@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -42,6 +44,22 @@ def test_whoever_asks_for_it_is_not_told_again_and_gets_decisions() -> None:
     assert (kept.configuration, gone.configuration) == ("kept", "gone")
     # Each label counting alike, half of the errors of a guess and more are avoided, though one label is rare.
     assert (kept.utility or 0.0) > 0.5 > 0.2 > (gone.utility or 0.0)
+
+
+def test_further_rows_of_a_rare_label_test_where_labels_count_alike() -> None:
+    def asked(**options: Any) -> aegis.Ranking:
+        return aegis.advise(_rows(20), label="ill", generate=4, seed=0, rows=1_000, **options)
+
+    told, by_rows = asked(), asked(goal="accuracy")
+    assert told.race is not None
+    assert by_rows.race is not None
+    assert told.race.goal == "balanced-accuracy"
+    assert told.race.sample_rows + told.race.further_rows <= 1_000
+    assert told.race.further_rows > 50  # as many as the table has beyond the sample
+    assert told.to_json()["further_rows"] == told.race.further_rows
+    assert any("further rows of rare labels" in note for note in told.notes)
+    assert by_rows.race.further_rows == 0
+    assert not any("further rows" in note for note in by_rows.notes)
 
 
 def test_models_are_judged_by_balanced_accuracy_where_one_label_is_common() -> None:
