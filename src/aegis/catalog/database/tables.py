@@ -7,6 +7,7 @@ product: summaries and releases lie in the store under the hash of their bytes.
 from __future__ import annotations
 
 import datetime
+import re
 import uuid
 from typing import Any, ClassVar
 
@@ -28,11 +29,17 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 ID_LENGTH = 32
+_ID = re.compile(f"[0-9a-f]{{{ID_LENGTH}}}")
 
 
 def new_id() -> str:
     """A fresh id: 32 hexadecimal digits, drawn at random."""
     return uuid.uuid4().hex
+
+
+def is_id(value: Any) -> bool:
+    """Whether it has the form of an id."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 class UtcTime(TypeDecorator[datetime.datetime]):

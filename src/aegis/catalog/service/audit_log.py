@@ -17,10 +17,10 @@ from sqlalchemy import Select, select
 
 from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS, ChainVerdict, Checkpoint, verify_chain
-from aegis.catalog.database.tables import Audit, Setting
+from aegis.catalog.database.tables import Audit, Setting, is_id
 from aegis.catalog.records import Page
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import SYSTEM, Permission, require
 from aegis.catalog.service.visible import visible_product

@@ -14,10 +14,9 @@ from sqlalchemy import delete, func, or_, select, update
 
 from aegis.catalog import records
 from aegis.catalog.database.notification_tables import Delivery, Notification, NotificationChoice
-from aegis.catalog.database.tables import Assignment, Product, Request, User, new_id
+from aegis.catalog.database.tables import Assignment, Product, Request, User, is_id, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import is_id
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.sessions import role_counts

@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Select, bindparam, func, select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, new_id
+from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, is_id, new_id
 from aegis.catalog.records import Page, UserRole
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, is_id, printable
+from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, printable
 from aegis.catalog.service.finding import (
     BY_NAME,
     TAGS,

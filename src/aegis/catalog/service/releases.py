@@ -19,6 +19,7 @@ from aegis.catalog.database.tables import (
     Request,
     User,
     UtcTime,
+    is_id,
     new_id,
 )
 from aegis.catalog.records import Page, Standing
@@ -26,7 +27,7 @@ from aegis.catalog.service import ledger, ledger_rows, queue
 from aegis.catalog.service.approved_terms import check_terms
 from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.notifications import NotificationKind, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, require

@@ -13,13 +13,13 @@ from sqlalchemy import Select, bindparam, or_, select
 from sqlalchemy.orm import aliased
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, new_id
+from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, is_id, new_id
 from aegis.catalog.records import Page
 from aegis.catalog.service import ledger
 from aegis.catalog.service.approved_terms import terms_of
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_text, checked_whole, is_id
+from aegis.catalog.service.checks import checked_text, checked_whole
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
 from aegis.catalog.service.permissions import Permission, may, products_where, require

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from sqlalchemy import select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Product, Token, User, new_id
+from aegis.catalog.database.tables import Product, Token, User, is_id, new_id
 from aegis.catalog.records import Page, Scope
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_line, checked_whole, is_id
+from aegis.catalog.service.checks import checked_line, checked_whole
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.passwords import hash_of, new_secret
 from aegis.catalog.service.permissions import Permission, may, require

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, false, select
 
-from aegis.catalog.database.tables import Product, Request, Table
+from aegis.catalog.database.tables import Product, Request, Table, is_id
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import is_id, printable
+from aegis.catalog.service.checks import printable
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.states import ProductState
 from aegis.errors import NotFoundError
