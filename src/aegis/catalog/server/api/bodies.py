@@ -129,6 +129,10 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    def keywords(self) -> dict[str, Any]:
+        """The fields as plain values: they are called like the parameters of the service."""
+        return self.model_dump(mode="json")
+
 
 class NewColumn(Body):
     """A column: its kind and role are the words of the library."""
