@@ -29,9 +29,8 @@ from aegis.catalog.database.tables import Request, Setting, User, new_id
 from aegis.catalog.server.api.calls import ApiRouter, ReadCall, WriteCall, reading
 from aegis.catalog.server.app import create_site
 from aegis.catalog.server.limits import RequestQuota
-from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.service import people, products, requests, sessions, summaries
-from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.catalog import Catalog, Work, again_if_undone
 from aegis.catalog.service.permissions import SYSTEM, Actor
 from aegis.catalog.service.sessions import actor_of_user
 from aegis.catalog.settings import Settings

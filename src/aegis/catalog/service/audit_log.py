@@ -18,7 +18,7 @@ from sqlalchemy import Select, select
 from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS, ChainVerdict, Checkpoint, verify_chain
 from aegis.catalog.database.tables import Audit, Setting, is_id
-from aegis.catalog.records import Page
+from aegis.catalog.records import Page, record_of
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
@@ -73,15 +73,13 @@ def list_audit(
     if product is None:
         require(work.actor, Permission.SEE_AUDIT)
     else:
-        product_row = visible_product(work, product)
-        require(work.actor, Permission.SEE_PRODUCT_AUDIT, product_row.id)
+        product_row = visible_product(work, product, Permission.SEE_PRODUCT_AUDIT)
         query = query.where(Audit.product_id == product_row.id)
     if subject_id is not None:
         if not is_id(subject_id):
             raise InputError("the subject is named by its id: 32 hexadecimal digits")
         query = query.where(Audit.subject_id == subject_id)
-    rows, cursor = page_of(work.session, query, keys=(Audit.sequence,), page=page, descending=True)
-    return Page(items=tuple(audit_view(row[0]) for row in rows), next=cursor)
+    return page_of(work.session, query, audit_view, keys=(Audit.sequence,), page=page, descending=True)
 
 
 def _chosen(query: Select[tuple[Audit]], wanted: AuditFilter) -> Select[tuple[Audit]]:
@@ -103,18 +101,7 @@ def verify(work: Work, *, expected_head: str | None = None) -> ChainVerdict:
 
 
 def audit_view(row: Any) -> records.Act:
-    return records.Act(
-        sequence=row.sequence,
-        at=row.at,
-        actor=row.actor,
-        action=row.action,
-        subject=row.subject,
-        subject_id=row.subject_id,
-        product_id=row.product_id,
-        details=row.details,
-        previous=row.previous,
-        hash=row.hash,
-    )
+    return record_of(records.Act, row)
 
 
 MOST_AT_ONCE = 2_000

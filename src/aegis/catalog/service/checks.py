@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
 
 from aegis.catalog.database.tables import is_id
-from aegis.errors import ConfigurationError, InputError, TooLargeError
+from aegis.errors import AegisError, ConfigurationError, InputError, TooLargeError
 from aegis.releases.json_keys import without_repeated_keys
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
@@ -94,9 +95,9 @@ def checked_document(value: Any, *, what: str, most: int = MOST_PARTS) -> Any:
                 f"{_DEEPEST} levels deep"
             )
         if isinstance(part, list | tuple):
-            waiting += [(each, depth + 1) for each in part]
+            waiting += [(item, depth + 1) for item in part]
         elif isinstance(part, Mapping):
-            waiting += [(each, depth + 1) for each in part.values()]
+            waiting += [(item, depth + 1) for item in part.values()]
     return value
 
 
@@ -110,6 +111,17 @@ def printable(text: str) -> bool:
     (True, False, False)
     """
     return _UNPRINTABLE.search(text) is None
+
+
+@contextmanager
+def well_formed(error: type[AegisError], sentence: str) -> Iterator[None]:
+    """Read a document that somebody sent: of another shape than is expected it is this error, and no defect of ours."""
+    try:
+        yield
+    except AegisError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError):
+        raise error(sentence) from None
 
 
 def _is_plain(value: Any) -> bool:

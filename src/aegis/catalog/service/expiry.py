@@ -10,7 +10,6 @@ from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.database.tables import Request
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
-from aegis.catalog.service.request_steps import note
 from aegis.catalog.states import OPEN_REQUESTS, RequestState, check_step
 
 _OPEN = [state.value for state in OPEN_REQUESTS]
@@ -36,7 +35,7 @@ def expire_due(work: Work) -> int:
         before = RequestState(row.state)
         check_step(before, RequestState.EXPIRED, what="the request")
         row.state, row.changed_at = RequestState.EXPIRED.value, work.now
-        note(work, row, "request expired")
+        work.record("request expired", row, state=row.state)
         notify_of_request(work, [row.consumer_id], NotificationKind.EXPIRED, row, _OVER[before])
     return len(due)
 

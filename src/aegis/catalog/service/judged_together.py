@@ -35,14 +35,12 @@ _KEYS_AT_ONCE = 500
 
 def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterable[records.JointVerdict]) -> int:
     """Take what the provider found on the rows; a verdict on the same maskings takes the place of an older one."""
-    row = visible_product(work, product)
-    require(work.actor, Permission.JUDGE_TOGETHER, row.id)
+    row = visible_product(work, product, Permission.JUDGE_TOGETHER)
     policy = policy_of(row)
     if policy is None or policy.id != policy_id:
         raise ConflictError("the product has another policy by now; judge again under that one")
     listed = list(verdicts)
     checked_whole(len(listed), what="the number of verdicts", least=1, most=MOST_VERDICTS)
-    assert work.actor.user_id is not None
     for verdict in listed:
         if not 2 <= len(verdict.parts) <= _MOST_PARTS or verdict.satisfied != (not verdict.broken):
             raise InputError("a verdict names at least two maskings, and a broken model exactly if it is not satisfied")
@@ -53,12 +51,10 @@ def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterab
             work.session.add(stored)
         stored.satisfied = verdict.satisfied
         stored.broken = [{"model": model.model[:120], "records": int(model.records)} for model in verdict.broken[:20]]
-        stored.judged_by, stored.judged_at = work.actor.user_id, work.now
+        stored.judged_by, stored.judged_at = work.user_id, work.now
     work.session.flush()
     _tell_of_broken_approvals(work, row)
-    work.record(
-        "maskings judged together", subject="product", subject_id=row.id, product_id=row.id, verdicts=len(listed)
-    )
+    work.record("maskings judged together", row, verdicts=len(listed))
     return len(listed)
 
 

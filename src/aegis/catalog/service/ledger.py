@@ -16,7 +16,7 @@ from aegis.catalog.records import Together
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.judged_together import offered, standings, wanted_maskings
 from aegis.catalog.service.ledger_rows import counted, entries_and_head, entry_view, is_intact, judged_with
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission
 from aegis.catalog.service.visible import visible_product
 from aegis.errors import InputError, VerificationError
 from aegis.releases.hash_chain import START
@@ -27,8 +27,7 @@ _NAMED = 6
 
 def ledger(work: Work, *, product: str) -> records.ProductLedger:
     """What left of a product, and the maskings that may leave next: for its providers and experts."""
-    row = visible_product(work, product)
-    require(work.actor, Permission.SEE_LEDGER, row.id)
+    row = visible_product(work, product, Permission.SEE_LEDGER)
     entries, head = entries_and_head(work, row.id)
     return records.ProductLedger(
         entries=tuple(entry_view(entry) for entry in entries),

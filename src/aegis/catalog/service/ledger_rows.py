@@ -172,8 +172,7 @@ def _append(work: Work, product: Product, act: Act, content: dict[str, Any]) -> 
     work.session.flush()
     work.record(
         "ledger entry added",
-        subject="release",
-        subject_id=content["release"],
+        ("release", content["release"]),
         product_id=product.id,
         entry=act.value,
         number=sequence,

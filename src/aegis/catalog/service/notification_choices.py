@@ -49,7 +49,7 @@ def choose(
         raise InputError("an address of a webhook is used where webhook is chosen; leave it out")
     row = work.session.get(NotificationChoice, work.actor.user_id, with_for_update=True)
     if row is None:
-        row = NotificationChoice(user_id=work.actor.user_id, channel=Channel.INBOX.value, changed_at=work.now)
+        row = NotificationChoice(user_id=work.user_id, channel=Channel.INBOX.value, changed_at=work.now)
         work.session.add(row)
     row.channel, row.changed_at = channel, work.now
     secret = ""
@@ -58,8 +58,7 @@ def choose(
     elif channel == Channel.WEBHOOK:
         secret = _choose_webhook(work, row, webhook_url)
     work.session.flush()
-    assert work.actor.user_id is not None
-    work.record("notifications chosen", subject="user", subject_id=work.actor.user_id, channel=channel)
+    work.record("notifications chosen", ("user", work.user_id), channel=channel)
     return records.NewNotificationChoice(choice=_as_record(work, row), secret=secret)
 
 
@@ -116,7 +115,7 @@ def confirm(catalog: Catalog, actor: Actor, *, code: str) -> records.Notificatio
         attempt_succeeded(work, name=actor.name, address=where)
         row.mail_confirmed_at, row.code_hash, row.code_expires_at = work.now, None, None
         assert actor.user_id is not None
-        work.record("mail address confirmed", subject="user", subject_id=actor.user_id)
+        work.record("mail address confirmed", ("user", actor.user_id))
         work.session.flush()
         return _as_record(work, row)
 

@@ -14,8 +14,8 @@ from sqlalchemy import delete, func, or_, select, update
 
 from aegis.catalog import records
 from aegis.catalog.database.notification_tables import Delivery, Notification, NotificationChoice
-from aegis.catalog.database.tables import Assignment, Product, Request, User, is_id, new_id
-from aegis.catalog.records import Page, UserRole
+from aegis.catalog.database.tables import Assignment, Product, Request, User, is_id
+from aegis.catalog.records import Page, UserRole, record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, require
@@ -125,7 +125,6 @@ def notify(
     }
     for user_id in recipients:
         row = Notification(
-            id=new_id(),
             user_id=user_id,
             kind=kind.value,
             words=words,
@@ -133,7 +132,6 @@ def notify(
             product_id=product_id,
             key=key,
             created_at=work.now,
-            seen_at=None,
         )
         work.session.add(row)
         channel = Channel.INBOX if inbox_only else channel_of(work, choices.get(user_id))
@@ -169,18 +167,13 @@ def enqueue(work: Work, *, user_id: str, channel: Channel, notification_id: str 
             due = max(due, last + datetime.timedelta(seconds=work.settings.mail_pause_seconds))
     work.session.add(
         Delivery(
-            id=new_id(),
             user_id=user_id,
             notification_id=notification_id,
             channel=channel.value,
             state="waiting",
-            batch=None,
             attempts=0,
             due_at=due,
-            worker=None,
-            reason=None,
             created_at=work.now,
-            ended_at=None,
         )
     )
 
@@ -193,8 +186,7 @@ def list_notifications(work: Work, *, unseen: bool = False, page: PageRequest = 
     if unseen:
         query = query.where(Notification.seen_at.is_(None))
     keys = (Notification.created_at, Notification.id)
-    rows, cursor = page_of(work.session, query, keys=keys, page=page, descending=True)
-    return Page(items=tuple(_as_record(*row) for row in rows), next=cursor)
+    return page_of(work.session, query, _as_record, keys=keys, page=page, descending=True)
 
 
 def see(work: Work, *, notification_id: str) -> records.Notification:
@@ -229,20 +221,11 @@ def forget_old(work: Work) -> int:
             )
         )
     )
-    gone = [each for each in old if each not in on_its_way]
+    gone = [ident for ident in old if ident not in on_its_way]
     work.session.execute(delete(Delivery).where(Delivery.notification_id.in_(gone)))
     work.session.execute(delete(Notification).where(Notification.id.in_(gone)))
     return len(gone)
 
 
 def _as_record(row: Notification, product_name: str | None) -> records.Notification:
-    return records.Notification(
-        id=row.id,
-        kind=row.kind,
-        words=row.words,
-        path=row.path,
-        product_id=row.product_id,
-        product_name=product_name,
-        created_at=row.created_at,
-        seen_at=row.seen_at,
-    )
+    return record_of(records.Notification, row, product_name=product_name)

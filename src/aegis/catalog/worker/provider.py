@@ -224,8 +224,7 @@ class Provider:
         with self._catalog.write(actor) as work:
             work.record(
                 "maskings not judged" if task.what == "together" else f"{task.what} not made",
-                subject=subject,
-                subject_id=key,
+                (subject, key),
                 product_id=task.product.id,
                 reason=reason[:500],
             )

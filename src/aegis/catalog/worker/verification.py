@@ -140,14 +140,7 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")
     row.state, row.reason = state_now.value, reason
-    work.record(
-        "release verified" if reason is None else "release refused",
-        subject="release",
-        subject_id=row.id,
-        product_id=row.product_id,
-        state=row.state,
-        digest=row.digest,
-    )
+    work.record("release verified" if reason is None else "release refused", row, state=row.state, digest=row.digest)
     if reason is None:
         work.session.flush()
         ledger_rows.enter(work, row, recipient=None if request is None else request.consumer_id, despite=despite)

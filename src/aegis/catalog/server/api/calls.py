@@ -28,10 +28,9 @@ from starlette.responses import JSONResponse, Response
 from aegis.catalog import records
 from aegis.catalog.server.api.bodies import Body, Cursor, PageSize
 from aegis.catalog.server.lanes import costly as costly_lane
-from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.server.session import public_origin
 from aegis.catalog.service import idempotency
-from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.catalog import Catalog, Work, again_if_undone
 from aegis.catalog.service.idempotency import Remembered
 from aegis.catalog.service.paging import DEFAULT_SIZE, PageRequest
 from aegis.catalog.service.permissions import Actor

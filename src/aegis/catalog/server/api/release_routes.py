@@ -13,16 +13,23 @@ from aegis.catalog.records import Page, Standing
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
 from aegis.catalog.server.api.calls import ApiRouter, Paged, Read, Write, WriteCall
-from aegis.catalog.server.retries import again_if_undone
-from aegis.catalog.server.uploads import Multipart, Part, attachment, body_of, chunks_of, uploading, whole
+from aegis.catalog.server.uploads import (
+    SIGNATURE_BYTES,
+    Multipart,
+    Part,
+    attachment,
+    body_of,
+    chunks_of,
+    uploading,
+    whole,
+)
 from aegis.catalog.service import arrivals, lineage, releases
-from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.catalog import Work, again_if_undone
 from aegis.catalog.service.certificates import certificate_text
 from aegis.errors import InputError
 
 router = ApiRouter(tags=["releases"])
 PRESENT_POLICY = "Aegis-Present-Policy"
-_SIGNATURE_BYTES = 4_096
 
 _FORM: dict[str, Any] = {
     "requestBody": {
@@ -110,7 +117,7 @@ def _signature_and_file(parts: Multipart) -> tuple[bytes | None, Part]:
     part = parts.next_part()
     signature = None
     if part is not None and part.name == "signature":
-        signature = whole(parts.content(), limit_bytes=_SIGNATURE_BYTES)
+        signature = whole(parts.content(), limit_bytes=SIGNATURE_BYTES)
         part = parts.next_part()
     if part is None or part.name != "file":
         raise InputError("the form lacks its part 'file' at this place; send the parts in their order")

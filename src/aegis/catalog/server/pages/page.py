@@ -12,8 +12,8 @@ moves bytes. ::
     @routes.post("/account", refused=show_account)
     def change_password(context: PageContext) -> Response: ...
 
-Where what was sent cannot be used, the page that shows it again says why: it is the handler that ``refused`` names, or a
-redirect to that address.
+Where what was sent cannot be used, ``refused`` answers, the page that shows it again and says why: a handler, or the
+address of a page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from aegis.catalog.records import Page, UserRole
 from aegis.catalog.server.errors import TITLES, error_headers, error_response, sentence
 from aegis.catalog.server.lanes import Lane
 from aegis.catalog.server.pages.rendering import render
-from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.server.session import (
     Identity,
     check_form,
@@ -46,7 +45,7 @@ from aegis.catalog.server.session import (
     set_cookie,
 )
 from aegis.catalog.server.uploads import Form, body_of, read_form, uploading
-from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.catalog import Catalog, Work, again_if_undone
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Actor
 from aegis.errors import (
@@ -344,11 +343,12 @@ def _handled(route: PageRoute, context: PageContext, request: Request) -> Respon
 
 
 def _answered(route: PageRoute, context: PageContext) -> Response:
+    expected: tuple[type[AegisError], ...] = REFUSALS + route.also
     try:
         if route.upload:  # its files are gone once they were read
             return route.handler(context)
         return again_if_undone(lambda: route.handler(context))
-    except (*REFUSALS, *route.also) as error:
+    except expected as error:
         if route.refused is None:
             raise
         if isinstance(route.refused, str):

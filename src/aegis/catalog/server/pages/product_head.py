@@ -1,4 +1,4 @@
-"""What all pages of a product share: its head, its tabs, and what this person may do to it."""
+"""What all pages of a product share: which one it is, its head, its tabs, and what this person may do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 from aegis.catalog import records
 from aegis.catalog.server.pages.page import PageContext
-from aegis.catalog.service.permissions import Permission, may
+from aegis.catalog.service import products
+from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.permissions import Permission, may, require
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +76,11 @@ def head(context: PageContext, product: records.Product) -> dict[str, Any]:
         "here": next((here + path for _, path, _ in reversed(tabs) if context.path.startswith(here + path)), here),
         "title": product.title,
     }
+
+
+def product_of(context: PageContext, work: Work, needed: Permission | None = None) -> records.Product:
+    """The product that the address names; raises unless this person may do there what is ``needed``."""
+    product = products.product(work, product=context.parameters["product"])
+    if needed is not None:
+        require(context.actor, needed, product.id)
+    return product
