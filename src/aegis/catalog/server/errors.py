@@ -194,7 +194,7 @@ def install(app: FastAPI, *, methods_at: Callable[[str], list[str]]) -> None:
 
     def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        flaws = [_field_error(each) for each in error.errors()[:20]]
+        flaws = [_field_error(flaw) for flaw in error.errors()[:20]]
         first = flaws[0] if flaws else {"where": "request", "said": "it cannot be used"}
         return problem_response(
             request.scope,

@@ -86,12 +86,12 @@ def check_arrival(
     mine = judged_with(certificate)
     recipient = ANYBODY if request is None else request.consumer_id
     unseen = [
-        each
-        for each in counted(work, product, recipient=recipient)
-        if each.digest != digest and each.digest not in mine and digest not in each.judged_with
+        release
+        for release in counted(work, product, recipient=recipient)
+        if release.digest != digest and release.digest not in mine and digest not in release.judged_with
     ]
     if unseen:
-        names = ", ".join(f"{each.name} ({each.release_id[:8]})" for each in unseen[:_NAMED])
+        names = ", ".join(f"{release.name} ({release.release_id[:8]})" for release in unseen[:_NAMED])
         raise VerificationError(
             f"the certificate does not say that it was judged together with what is out of the product ({names}); "
             "release it with the ledger of the table, or have it approved despite the ledger"

@@ -41,8 +41,8 @@ def choose(
 ) -> records.NewNotificationChoice:
     """Choose how to be told. Another mail address is sent a code; another webhook gets a secret, shown this once."""
     require(work.actor, Permission.CHOOSE_NOTIFICATIONS)
-    if channel not in {each.value for each in Channel}:
-        raise InputError(f"a way to be told is one of {', '.join(each.value for each in Channel)}")
+    if channel not in set(Channel):
+        raise InputError(f"a way to be told is one of {', '.join(Channel)}")
     if channel != Channel.MAIL and mail_address:
         raise InputError("a mail address is used where mail is chosen; leave it out")
     if channel != Channel.WEBHOOK and webhook_url:

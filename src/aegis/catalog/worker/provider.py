@@ -147,7 +147,11 @@ class Provider:
         with self._catalog.read(actor) as work:
             listed = configurations.list_configurations(work, product=task.product.id)
             of_product = known_hierarchies(work, task.product.id)
-        masks = [configurations.masks_of(each.content) for each in listed if each.withdrawn_at is None]
+        masks = [
+            configurations.masks_of(configuration.content)
+            for configuration in listed
+            if configuration.withdrawn_at is None
+        ]
         summarize(
             self._opened(task),
             label=task.product.label,
@@ -170,7 +174,7 @@ class Provider:
             of_product = known_hierarchies(work, task.product.id)
             page = ledger.ledger(work, product=task.product.id)
         policy = self._policy(task)
-        masks = {each.content_id: configurations.masks_of(each.content) for each in listed}
+        masks = {configuration.content_id: configurations.masks_of(configuration.content) for configuration in listed}
         out = [entry.part for entry in page.entries if entry.part is not None and entry.part.content_id in masks]
         sets = sets_to_judge(page.wanted, out)
         verdicts = judge_sets(self._opened(task), policy, masks, sets, hierarchies=of_product)
@@ -238,7 +242,7 @@ def _uncounted(work: Work, product: Product) -> tuple[str, ...]:
         )
     )
     counted = select(Summary.configurations).where(Summary.product_id == product.id, Summary.current)
-    return tuple(sorted(set(rows) - {each["id"] for each in work.session.scalar(counted) or []}))
+    return tuple(sorted(set(rows) - {configuration["id"] for configuration in work.session.scalar(counted) or []}))
 
 
 def _approved(work: Work, product: Product) -> list[Request]:

@@ -72,20 +72,20 @@ def _checked(content: Any) -> Any:
     """
     waiting, seen = [(content, 0)], 0
     while waiting:
-        each, depth = waiting.pop()
+        part, depth = waiting.pop()
         seen += 1
         if depth > _DEEPEST or seen > _LARGEST:
             raise ValueError("the document is too deep or too large")
-        if isinstance(each, dict):
-            waiting += [(part, depth + 1) for pair in each.items() for part in pair]
-        elif isinstance(each, list):
-            waiting += [(part, depth + 1) for part in each]
-        elif isinstance(each, str):
-            if "\x00" in each or any("\ud800" <= character <= "\udfff" for character in each):
+        if isinstance(part, dict):
+            waiting += [(item, depth + 1) for pair in part.items() for item in pair]
+        elif isinstance(part, list):
+            waiting += [(item, depth + 1) for item in part]
+        elif isinstance(part, str):
+            if "\x00" in part or any("\ud800" <= character <= "\udfff" for character in part):
                 raise ValueError("a text holds a character that cannot be stored")
-        elif isinstance(each, float) and not math.isfinite(each):
+        elif isinstance(part, float) and not math.isfinite(part):
             raise ValueError("a number is not finite")
-        elif isinstance(each, int) and abs(each) >= 2**63:
+        elif isinstance(part, int) and abs(part) >= 2**63:
             raise ValueError("a number is too large")
     return content
 
