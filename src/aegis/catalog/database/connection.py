@@ -21,7 +21,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, Opera
 from sqlalchemy.orm import Session
 
 from aegis.catalog.database import (  # every table is known before one is opened
-    finding_tables,  # noqa: F401
     ledger_tables,  # noqa: F401
     notification_tables,  # noqa: F401
     sign_in_tables,  # noqa: F401

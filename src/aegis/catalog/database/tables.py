@@ -177,6 +177,15 @@ class Product(Table):
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
 
 
+class ProductTag(Table):
+    """A word that a product is filed under."""
+
+    __tablename__ = "product_tags"
+    __table_args__ = (Index("products_of_tag", "tag"),)
+    product_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("products.id"), primary_key=True)
+    tag: Mapped[str] = mapped_column(String(40), primary_key=True)
+
+
 class Configuration(Table):
     """A masking configuration that was proposed for a product; the id of its content names what it does."""
 
@@ -254,6 +263,18 @@ class Request(Table):
     changed_at: Mapped[datetime.datetime]
     version: Mapped[int] = mapped_column(Integer)
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
+
+
+class Comment(Table):
+    """What somebody said about a request, to those who see it."""
+
+    __tablename__ = "comments"
+    __table_args__ = (Index("comments_of_request", "request_id", "created_at"),)
+    id: Mapped[str] = id_column()
+    request_id: Mapped[str] = of_table("requests.id")
+    user_id: Mapped[str] = of_table("users.id")
+    words: Mapped[str]
+    created_at: Mapped[datetime.datetime]
 
 
 class Release(Table):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -18,13 +18,13 @@ from sqlalchemy import Select, select
 from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS, ChainVerdict, Checkpoint, verify_chain
 from aegis.catalog.database.tables import Audit, Setting, is_id
-from aegis.catalog.records import Page, record_of
+from aegis.catalog.records import Page, read, record_of, write
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import SYSTEM, Permission, require
 from aegis.catalog.service.visible import visible_product
-from aegis.errors import ConflictError, InputError
+from aegis.errors import InputError
 
 _LONGEST_NAME = 64
 
@@ -107,7 +107,6 @@ def audit_view(row: Any) -> records.Act:
 MOST_AT_ONCE = 2_000
 """How many rows a question walks; about 50 milliseconds."""
 _KEY = "audit_check"
-_MOMENTS = ("checked_at", "walked_at", "wanted_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,21 +202,11 @@ def _is_due(note: _Note, work: Work) -> bool:
 
 def _note(work: Work, *, lock: bool = False) -> _Note:
     row = work.session.get(Setting, _KEY, with_for_update=lock or None, populate_existing=True)
-    if row is None:
-        return _Note()
-    values: dict[str, Any] = dict(row.value)
-    for name in _MOMENTS:
-        values[name] = None if values[name] is None else datetime.datetime.fromisoformat(values[name])
-    try:
-        return _Note(**values)
-    except TypeError:
-        raise ConflictError("the note on the audit has another form; walk the chain with: aegis audit verify") from None
+    return _Note() if row is None else read(_Note, row.value)
 
 
 def _keep(work: Work, note: _Note) -> None:
-    values = asdict(note)
-    for name in _MOMENTS:
-        values[name] = None if values[name] is None else values[name].isoformat()
+    values = write(_Note, note)
     row = work.session.get(Setting, _KEY)
     if row is None:
         work.session.add(Setting(key=_KEY, value=values))

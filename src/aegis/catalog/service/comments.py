@@ -5,8 +5,7 @@ from __future__ import annotations
 from sqlalchemy import bindparam, func, select
 
 from aegis.catalog import records
-from aegis.catalog.database.finding_tables import Comment
-from aegis.catalog.database.tables import Request, User
+from aegis.catalog.database.tables import Comment, Request, User
 from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text

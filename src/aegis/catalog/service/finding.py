@@ -11,8 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, String, bindparam, delete, func, literal, or_, select, true, union_all
 
 from aegis.catalog import records
-from aegis.catalog.database.finding_tables import ProductTag
-from aegis.catalog.database.tables import Product, User
+from aegis.catalog.database.tables import Product, ProductTag, User
 from aegis.catalog.records import Page, record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_line, printable

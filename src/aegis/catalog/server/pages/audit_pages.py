@@ -29,20 +29,6 @@ _PLACES = {"product": "/products", "request": "/requests", "release": "/releases
 _HASH = re.compile(r"[0-9a-f]{32,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """An act, ready for the template."""
-
-    sequence: int
-    at: datetime.datetime
-    actor: str
-    action: str
-    subject: str
-    path: str | None
-    details: str
-    hash: str
-
-
 @routes.get("/audit")
 def show_audit(context: PageContext, *, checked: records.ChainStatus | None = None) -> Response:
     context, chosen, page = _filtered(context, product=context.query.get("product") or None)
@@ -96,25 +82,17 @@ def _filtered(context: PageContext, *, product: str | None) -> tuple[PageContext
 
 def _shown(context: PageContext, page: Page[records.Act], chosen: FilterForm) -> dict[str, Any]:
     return {
-        "rows": [_row(act) for act in page.items],
+        "rows": [(act, _path_of(act), _said(act.details)) for act in page.items],
         "paging": context.paging(page),
         "chosen": chosen,
         "action_groups": list(ACTS_OF.items()),
     }
 
 
-def _row(view: records.Act) -> Row:
-    place = _PLACES.get(view.subject)
-    return Row(
-        sequence=view.sequence,
-        at=view.at,
-        actor=view.actor,
-        action=view.action,
-        subject=view.subject,
-        path=f"{place}/{view.subject_id}" if place else None,
-        details=_said(view.details),
-        hash=view.hash,
-    )
+def _path_of(act: records.Act) -> str | None:
+    """The page of the thing that an act is about, where it has one."""
+    place = _PLACES.get(act.subject)
+    return f"{place}/{act.subject_id}" if place else None
 
 
 def _said(details: Mapping[str, Any]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from starlette.responses import Response
@@ -27,18 +25,6 @@ _PAGE = 60
 _MOST_SHOWN = 200_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A configuration in the list."""
-
-    id: str
-    name: str
-    words: str
-    counted: bool
-    proposed_by: str
-    created_at: datetime
-
-
 @routes.get("/products/{product}/configurations")
 def show_all(context: PageContext) -> Response:
     with context.read() as work:
@@ -46,22 +32,12 @@ def show_all(context: PageContext) -> Response:
         listed = configurations.list_configurations(work, product=product.id)
     text = context.query.get("from", "0")
     start = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
-    rows = [
-        Row(
-            id=configuration.id,
-            name=configuration.name,
-            words=masks_in_words(configuration),
-            counted=configuration.in_summary,
-            proposed_by=configuration.proposed_by,
-            created_at=configuration.created_at,
-        )
-        for configuration in listed[start : start + _PAGE]
-    ]
     after = f"{context.path}?from={start + _PAGE}" if len(listed) > start + _PAGE else None
     return context.render(
         "configurations.html",
         **head(context, product),
-        configurations=rows,
+        configurations=listed[start : start + _PAGE],
+        masks_in_words=masks_in_words,
         paging=Paging(started=start > 0, next=after),
     )
 

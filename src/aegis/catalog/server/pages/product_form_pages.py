@@ -13,11 +13,11 @@ from starlette.responses import Response
 from aegis.catalog import records
 from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import can, product_of
+from aegis.catalog.server.pages.product_head import product_of
 from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
 from aegis.catalog.server.uploads import Form, whole
 from aegis.catalog.service import products
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.service.schema import MOST_FILE_BYTES, parsed_policy, read_inspected
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
@@ -154,7 +154,9 @@ def _page(
         kinds=KINDS,
         roles=ROLES,
         role_meanings=ROLE_MEANINGS,
-        may_retire=product is not None and product.state == "published" and can(context, product).change,
+        may_retire=product is not None
+        and product.state == "published"
+        and may(context.actor, Permission.CHANGE_PRODUCT, product.id),
     )
 
 
