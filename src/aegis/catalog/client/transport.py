@@ -82,9 +82,6 @@ class Transport:
         """Change; the version in the content makes a repetition harmless."""
         return self._json("PATCH", path, body=lambda: {"json": content})
 
-    def delete(self, path: str) -> None:
-        self._json("DELETE", path)
-
     @contextmanager
     def download(self, path: str) -> Iterator[httpx.Response]:
         """A streamed answer."""

@@ -108,13 +108,6 @@ class BucketStore:
         except AegisError as error:  # whoever sent it is answered all the same; the sweep comes by later
             _log.warning("a draft stays in the object store until it is swept up (%s)", type(error).__name__)
 
-    def put(self, stream: Stream, *, limit_bytes: int) -> Stored:
-        draft = self.draft(stream, limit_bytes=limit_bytes)
-        try:
-            return self.keep(draft)
-        finally:
-            self._spool.discard(draft)
-
     def open(self, digest: str) -> BinaryIO:
         place = place_of(digest)
         with _asking():
@@ -139,9 +132,6 @@ class BucketStore:
             if hashed.hexdigest() != digest:
                 raise VerificationError("a stored file was changed in the object store; restore it from a backup")
             yield path
-
-    def exists(self, digest: str) -> bool:
-        return self._size(place_of(digest)) is not None
 
     def remove(self, digest: str) -> None:
         with suppress(NotFoundError), _asking(writing=True):
