@@ -125,7 +125,7 @@ def verify_chain(
     ``most`` rows of it; edits before it are not looked for. ``each_page`` is called between pages and may raise to end
     a long walk.
     """
-    end = session.execute(_END).one()  # one question, so that whoever appends meanwhile breaks nothing
+    end = session.execute(_END).one()  # one query, so that whoever appends meanwhile breaks nothing
     last = end.sequence if most is None else min(end.sequence, since.rows + most)
     previous, rows = since.hash, since.rows
     if rows and not _unchanged(session, since):

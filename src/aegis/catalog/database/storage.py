@@ -227,7 +227,7 @@ def place_of(digest: str) -> str:
 
 @contextmanager
 def storing() -> Iterator[None]:
-    """What the disk refuses, as an error with a sentence: it is full, or may not be written."""
+    """Errors of the disk as those of the catalog: it is full, or may not be written."""
     try:
         yield
     except OSError as error:

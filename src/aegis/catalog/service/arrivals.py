@@ -105,7 +105,7 @@ def incoming(
     if refused is not None:
         if request_id is not None:
             with catalog.write(actor) as work:
-                judged_together.tell_refused(work, seen_request(work, request_id))
+                judged_together.notify_refused(work, seen_request(work, request_id))
         raise refused
     draft = catalog.store.draft(file, limit_bytes=room)
     try:

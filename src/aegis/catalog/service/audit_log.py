@@ -1,8 +1,8 @@
 """The audit log: the record for those who may read it, and whether its chain of hashes is whole.
 
 The worker walks the whole chain once a day and whenever somebody asks for it, and in between what was added since.
-Where it came to is noted: so many rows, the last of which has this hash. A question then walks the rows after that
-only. An edit *before* the note is found by the next whole walk, not by a question: the answer says when that was.
+How far it came is noted: so many rows, the last of which has this hash. A request then walks the rows after that only.
+An edit *before* the note is found by the next whole walk, not by a request: the answer says when that was.
 `aegis audit verify` needs no note and believes none.
 """
 
@@ -105,7 +105,7 @@ def audit_view(row: Any) -> records.Act:
 
 
 MOST_AT_ONCE = 2_000
-"""How many rows a question walks; about 50 milliseconds."""
+"""How many rows a request walks; about 50 milliseconds."""
 _KEY = "audit_check"
 
 

@@ -160,13 +160,13 @@ class Catalog:
 
     @contextmanager
     def read(self, actor: Actor) -> Iterator[Work]:
-        """Work that only looks."""
+        """Work that only reads."""
         with _reading(), self.database.read() as session:
             yield self._work(session, actor)
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """A bare connection that only looks, without an actor: to find out who that is."""
+        """A bare connection that only reads, without an actor: to find out who that is."""
         with _reading(), self.database.look() as connection:
             yield connection
 
@@ -214,7 +214,7 @@ _RETRY = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock no
 
 
 def _refused(error: DBAPIError, *, undone: bool = True) -> AegisError:
-    """What to tell of an error of the database, which would quote values."""
+    """An error of the database as one of the catalog: its own text would quote values."""
     code = getattr(error.orig, "sqlstate", None)
     name = getattr(error.orig, "sqlite_errorname", "")
     if code == "53100" or name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):

@@ -76,7 +76,7 @@ def generate(
         and histogram.domain.size > 1
     }
     if not histograms:
-        raise ConflictError("the summary tells no values to make configurations from; propose your own")
+        raise ConflictError("the summary publishes no values to make configurations from; propose your own")
     prefix = f"{strength}-{seed}"
     label, rng = product_row.label, np.random.default_rng(seed)
     drawn = draw(histograms, count=count, strength=strength, rng=rng, label=label, fewer_if_need_be=True)

@@ -112,7 +112,7 @@ class SearchShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductSearch:
-    """What is looked for as whom: the shape of the question, and what its conditions compare with."""
+    """A search on behalf of somebody: its shape, and what its conditions compare with."""
 
     shape: SearchShape
     values: Mapping[str, Any]
@@ -226,7 +226,7 @@ _TAG, _OWNER = "tag", "owner"
 
 @lru_cache(maxsize=256)
 def _facets_query(shape: SearchShape) -> Select[*tuple[Any, ...]]:
-    """Tags and owners in one question: the products are looked for once."""
+    """Tags and owners in one query: the products are searched once."""
     products = select(Product.id, Product.owner_id).where(*shape.conditions()).cte("found_products")
     number = func.count().label("number")
     tags = (

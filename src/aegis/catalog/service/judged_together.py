@@ -53,13 +53,13 @@ def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterab
         stored.broken = [{"model": model.model[:120], "records": int(model.records)} for model in verdict.broken[:20]]
         stored.judged_by, stored.judged_at = work.user_id, work.now
     work.session.flush()
-    _tell_of_broken_approvals(work, row)
+    _notify_of_broken_approvals(work, row)
     work.record("maskings judged together", row, verdicts=len(listed))
     return len(listed)
 
 
-def tell_refused(work: Work, request: Request) -> None:
-    """Tell those who decide that what they approved cannot leave beside what is out: it is their turn again."""
+def notify_refused(work: Work, request: Request) -> None:
+    """Notify those who decide that what they approved cannot be released beside what is out: it is their turn again."""
     words = (
         "What was approved for {consumer} of {product} is refused by the ledger, because of what is out; revoke it and "
         "let another masking be asked for."
@@ -67,7 +67,7 @@ def tell_refused(work: Work, request: Request) -> None:
     notify_of_request(work, deciders(work, request.product_id), NotificationKind.LEDGER_REFUSED, request, words)
 
 
-def _tell_of_broken_approvals(work: Work, product: Product) -> None:
+def _notify_of_broken_approvals(work: Work, product: Product) -> None:
     """Approvals that wait for their release and break the policy with what is out, as the provider found just now."""
     if not work.settings.releases_judged_together:
         return
@@ -83,7 +83,7 @@ def _tell_of_broken_approvals(work: Work, product: Product) -> None:
             continue
         standing = standings(work, product, [approved], request)[approved.id]
         if standing.standing is Together.BROKEN:
-            tell_refused(work, request)
+            notify_refused(work, request)
 
 
 def part_of(configuration: Configuration, request: Request, product: Product) -> MaskedPart:

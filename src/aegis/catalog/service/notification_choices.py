@@ -1,4 +1,4 @@
-"""How somebody is told beside the inbox: by mail, by a webhook, or not at all. One choice for each person.
+"""How somebody is notified beside the inbox: by mail, by a webhook, or not at all. One choice for each person.
 
 A mail address counts once the code that was sent to it came back, so that nobody sends mails to others. The secret of
 a webhook is shown when it is made and never again.
@@ -30,7 +30,7 @@ _CODE_HOURS = 24
 
 
 def choice(work: Work) -> records.NotificationChoice:
-    """How one is told now."""
+    """How one is notified now."""
     require(work.actor, Permission.SEE_OWN_NOTIFICATIONS)
     row = work.session.get(NotificationChoice, work.actor.user_id)
     return _as_record(work, row)
@@ -39,10 +39,10 @@ def choice(work: Work) -> records.NotificationChoice:
 def choose(
     work: Work, *, channel: str, mail_address: str | None = None, webhook_url: str | None = None
 ) -> records.NewNotificationChoice:
-    """Choose how to be told. Another mail address is sent a code; another webhook gets a secret, shown this once."""
+    """Choose how to be notified. A new mail address is sent a code; a new webhook gets a secret, shown this once."""
     require(work.actor, Permission.CHOOSE_NOTIFICATIONS)
     if channel not in set(Channel):
-        raise InputError(f"a way to be told is one of {', '.join(Channel)}")
+        raise InputError(f"a channel is one of {', '.join(Channel)}")
     if channel != Channel.MAIL and mail_address:
         raise InputError("a mail address is used where mail is chosen; leave it out")
     if channel != Channel.WEBHOOK and webhook_url:

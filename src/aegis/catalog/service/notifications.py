@@ -111,12 +111,14 @@ def notify(
 ) -> None:
     """Write a notification for each of these people, and the delivery that takes it to them.
 
-    With a ``key`` the same person is told the same thing once, whoever else tries.
+    With a ``key`` the same person is notified of the same thing once.
     """
     recipients = sorted(set(people))
     if key is not None:
-        told_before = select(Notification.user_id).where(Notification.key == key, Notification.user_id.in_(recipients))
-        recipients = sorted(set(recipients) - set(work.session.scalars(told_before)))
+        notified_before = select(Notification.user_id).where(
+            Notification.key == key, Notification.user_id.in_(recipients)
+        )
+        recipients = sorted(set(recipients) - set(work.session.scalars(notified_before)))
     if not recipients:
         return
     choices = {
@@ -142,7 +144,7 @@ def notify(
 
 
 def channel_of(work: Work, choice: NotificationChoice | None) -> Channel:
-    """The way that somebody is told now: an address that was not confirmed, or a catalog without mail, is none."""
+    """The channel of somebody now: an address that was not confirmed, or a catalog without mail, is none."""
     if choice is None:
         return Channel.INBOX
     if choice.channel == Channel.MAIL:
@@ -179,7 +181,7 @@ def enqueue(work: Work, *, user_id: str, channel: Channel, notification_id: str 
 
 
 def list_notifications(work: Work, *, unseen: bool = False, page: PageRequest = FIRST) -> Page[records.Notification]:
-    """What one was told, the newest first."""
+    """One's notifications, the newest first."""
     require(work.actor, Permission.SEE_OWN_NOTIFICATIONS)
     query = select(Notification, Product.name).outerjoin(Product, Product.id == Notification.product_id)
     query = query.where(Notification.user_id == work.actor.user_id)

@@ -101,7 +101,7 @@ class Permission(StrEnum):
     MANAGE_SECOND_FACTOR = "set up one's own second factor"
     SEE_OWN_NOTIFICATIONS = "read one's own notifications"
     MARK_NOTIFICATIONS = "mark one's own notifications as read"
-    CHOOSE_NOTIFICATIONS = "choose how to be told"
+    CHOOSE_NOTIFICATIONS = "choose how to be notified"
     MANAGE_PEOPLE = "manage people and their tokens"
     BACK_UP = "back up the catalog"
 

@@ -32,7 +32,7 @@ from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.request_steps import effective_state, in_state, move
-from aegis.catalog.service.requests import seen_request, tell_revoked
+from aegis.catalog.service.requests import notify_revoked, seen_request
 from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
@@ -140,7 +140,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
             move(work, request, RequestState.REVOKED)
             request.reason = "its release was withdrawn"
             work.record("request revoked", request, state=request.state, release_id=row.id)
-            tell_revoked(work, request)
+            notify_revoked(work, request)
     work.session.flush()
     return release_view(work, row.id)
 

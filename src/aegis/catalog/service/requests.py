@@ -137,7 +137,7 @@ def revoke(work: Work, *, request_id: str, reason: str, version: int | None = No
     row.reason = checked_reason
     work.record("request revoked", row, state=row.state)
     work.session.flush()
-    tell_revoked(work, row)
+    notify_revoked(work, row)
     return _view(work, row.id)
 
 
@@ -167,8 +167,8 @@ def take_back_waiting(work: Work, *, request_id: str) -> None:
         withdraw(work, request_id=request_id)
 
 
-def tell_revoked(work: Work, row: Request) -> None:
-    """Tell the consumer that access ended before its time."""
+def notify_revoked(work: Work, row: Request) -> None:
+    """Notify the consumer that access ended before its time."""
     notify_of_request(work, [row.consumer_id], NotificationKind.REVOKED, row, "Your access to {product} was revoked.")
 
 

@@ -141,7 +141,7 @@ class InspectedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
-    """The name of the table, if the file tells it, and its columns."""
+    """The name of the table, if the file has it, and its columns."""
 
     name: str
     columns: tuple[InspectedColumn, ...]

@@ -183,7 +183,7 @@ def _check_names(summary: Summary) -> None:
 
 
 def _complete_configurations(summary: Summary, product: Product) -> tuple[Configuration, ...]:
-    """The configurations that the summary tells in full and that fit the product's columns."""
+    """The configurations that the summary holds in full and that fit the product's columns."""
     if summary.opaque:
         return ()
     schema, complete = schema_of(product.columns), []

@@ -92,7 +92,7 @@ def checked_destination(address: WebhookAddress, *, networks: tuple[Network, ...
             "the webhook leads into a private network; an administrator may allow it in the setting webhook_networks"
         )
     if not address.encrypted and not all(inside):
-        raise InputError("a webhook on the internet must be https; what it is told would travel in the clear")
+        raise InputError("a webhook on the internet must be https; its messages would travel in the clear")
     return str(addresses[0])
 
 

@@ -185,7 +185,7 @@ def _verified(catalog: Catalog, expert: Actor) -> str:
 
 
 def _explain_refusal(catalog: Catalog, expert: Actor, request_id: str) -> None:
-    """The expert tries a second, different release, is refused, and tells the consumer in the catalog's own words."""
+    """The expert tries a second, different release, is refused, and writes to the consumer why."""
     with catalog.read(expert) as work:
         standing = judged_together.standings_for(work, request_id=request_id)
         names = {offer.id: offer.name for offer in configurations.list_configurations(work, product=NAME)}

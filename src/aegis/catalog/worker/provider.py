@@ -76,14 +76,14 @@ class Provider:
         self,
         stop: threading.Event,
         *,
-        tell: Callable[[Provided], None] = lambda _: None,
+        report: Callable[[Provided], None] = lambda _: None,
         poll_seconds: float = 2.0,
     ) -> None:
         """Do what is due until ``stop`` is set."""
         while not stop.is_set():
             try:
                 for done in self.due():
-                    tell(done)
+                    report(done)
                     if stop.is_set():
                         return
             except AegisError as error:  # the database may be restarting; it is asked again

@@ -135,7 +135,7 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         except VerificationError as error:
             reason = str(error)
             if request is not None:
-                judged_together.tell_refused(work, request)
+                judged_together.notify_refused(work, request)
     row.attacks = list(measured.attacks)
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")

@@ -332,7 +332,7 @@ class NewToken(Body):
 
 
 class NotificationChoice(Body):
-    """How to be told beside the inbox: `inbox` (nowhere else), `mail` or `webhook`, with the address of that one."""
+    """How to be notified: `inbox` (there only), `mail` or `webhook`, with the address of that one."""
 
     channel: Annotated[str, StringConstraints(pattern=r"^(inbox|mail|webhook)$")]
     mail_address: Annotated[str, StringConstraints(max_length=254, pattern=_LINE)] | None = None

@@ -66,7 +66,7 @@ class _JsonRoute(APIRoute):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCall:
-    """A call that only looks."""
+    """A call that only reads."""
 
     catalog: Catalog
     actor: Actor

@@ -1,4 +1,4 @@
-"""What one was told, and how one wants to be told."""
+"""Notifications, and how one wants to get them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aegis.catalog.service.catalog import Work
 router = ApiRouter(tags=["notifications"])
 
 
-@router.reads("/notifications", "What was I told?")
+@router.reads("/notifications", "Notifications")
 def list_notifications(
     work: Work, page: Paged, unseen: Annotated[bool, Query(description="Only what is new.")] = False
 ) -> Page[records.Notification]:
@@ -37,13 +37,13 @@ def see(work: Work, notification_id: IdPath) -> records.Notification:
     return notifications.see(work, notification_id=notification_id)
 
 
-@router.reads("/me/notifications", "How am I told?")
+@router.reads("/me/notifications", "How am I notified?")
 def choice(work: Work) -> records.NotificationChoice:
-    """How one is told beside the inbox."""
+    """How one is notified beside the inbox."""
     return notification_choices.choice(work)
 
 
-@router.writes("/me/notifications", "Choose how to be told", method="PUT", secret="secret")  # noqa: S106 - a field
+@router.writes("/me/notifications", "Choose how to be notified", method="PUT", secret="secret")  # noqa: S106 - a field
 def choose(work: Work, body: bodies.NotificationChoice) -> records.NewNotificationChoice:
     """By mail, by a webhook, or in the inbox only; a new webhook's secret is shown once. This needs a session."""
     return notification_choices.choose(work, **body.keywords())

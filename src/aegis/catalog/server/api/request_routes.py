@@ -74,5 +74,5 @@ def list_comments(work: Work, request_id: IdPath) -> records.Comments:
 
 @router.writes("/requests/{request_id}/comments", "Comment on a request", status=201)
 def comment(work: Work, request_id: IdPath, body: bodies.NewComment) -> records.Comment:
-    """Say something to those who see the request; they are told."""
+    """Say something to those who see the request; they are notified."""
     return comments.comment(work, request_id=request_id, words=body.words)

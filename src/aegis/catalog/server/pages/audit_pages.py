@@ -96,10 +96,10 @@ def _path_of(act: records.Act) -> str | None:
 
 
 def _said(details: Mapping[str, Any]) -> str:
-    """The details of an act for people; how much a summary tells is said as its page does."""
+    """The details of an act for people; what a summary covers is said as on its page."""
     filled = {key: value for key, value in details.items() if value is not None}
     return ", ".join(
-        f"it tells {level_words(str(value))}" if key == "level" else f"{key.replace('_', ' ')} {_plain(value)}"
+        f"it covers {level_words(str(value))}" if key == "level" else f"{key.replace('_', ' ')} {_plain(value)}"
         for key, value in filled.items()
     )
 

@@ -1,4 +1,4 @@
-"""The inbox, and how one is told beside it."""
+"""The inbox, and how one is notified beside it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def show_choice(context: PageContext, *, secret: str = "") -> Response:
     form = context.form
     return context.render(
         "notifications.html",
-        title="How you are told",
+        title="Notifications",
         choice=choice,
         channel=form.text("channel") or choice.channel,
         mail_address=form.text("mail_address") or choice.mail_address or "",
@@ -70,7 +70,7 @@ def choose(context: PageContext) -> Response:
     if made.secret:
         return show_choice(context, secret=made.secret)
     code_sent = made.choice.channel == "mail" and not made.choice.mail_confirmed
-    notice = "A code is on its way to the address." if code_sent else "It is noted how you are told."
+    notice = "A code is on its way to the address." if code_sent else "The choice is saved."
     return context.redirect("/account/notifications", notice)
 
 

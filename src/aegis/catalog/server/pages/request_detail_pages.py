@@ -114,7 +114,7 @@ def comment(context: PageContext) -> Response:
     ident = context.parameters["request"]
     with context.write() as work:
         comments.comment(work, request_id=ident, words=context.form.text("comment"))
-    return context.redirect(f"/requests/{ident}#comments", "Your comment is there; the others are told.")
+    return context.redirect(f"/requests/{ident}#comments", "Your comment is there; the others are notified.")
 
 
 @routes.post("/requests/{request}/decide", refused=show_request)

@@ -1,4 +1,4 @@
-"""People are told: notifications, how each person wants them, and the deliveries that are still to be made."""
+"""Notifications, how each person wants them, and the deliveries that are still to be made."""
 
 from __future__ import annotations
 
