@@ -107,8 +107,11 @@ class Provider:
             if table is None or product.policy is None:
                 continue
             source = (product.id, str(product.policy), str(product.columns), table.stat().st_mtime_ns)
-            missing = _uncounted(work, product)
-            tasks = [_Task(what="summary", product=product, table=table, key=(*source, missing))] if missing else []
+            # Those that the policy keeps out are never counted: the same configurations are tried once.
+            offered = frozenset(configuration.content_id for configuration in judged_together.offered(work, product.id))
+            tasks = []
+            if offered - _counted(work, product):
+                tasks.append(_Task(what="summary", product=product, table=table, key=(*source, offered)))
             unjudged = judged_together.unjudged(work, product)
             if unjudged:
                 tasks.append(_Task(what="together", product=product, table=table, key=(*source, *unjudged)))
@@ -234,15 +237,10 @@ class Provider:
             )
 
 
-def _uncounted(work: Work, product: Product) -> tuple[str, ...]:
-    """The configurations that the current summary does not know."""
-    rows = work.session.scalars(
-        select(Configuration.content_id).where(
-            Configuration.product_id == product.id, Configuration.withdrawn_at.is_(None)
-        )
-    )
-    counted = select(Summary.configurations).where(Summary.product_id == product.id, Summary.current)
-    return tuple(sorted(set(rows) - {configuration["id"] for configuration in work.session.scalar(counted) or []}))
+def _counted(work: Work, product: Product) -> set[str]:
+    """The configurations that the current summary knows."""
+    current = select(Summary.configurations).where(Summary.product_id == product.id, Summary.current)
+    return {configuration["id"] for configuration in work.session.scalar(current) or []}
 
 
 def _approved(work: Work, product: Product) -> list[Request]:
