@@ -99,7 +99,7 @@ def _said(details: Mapping[str, Any]) -> str:
     """The details of an act for people; what a summary covers is said as on its page."""
     filled = {key: value for key, value in details.items() if value is not None}
     return ", ".join(
-        f"it covers {level_words(str(value))}" if key == "level" else f"{key.replace('_', ' ')} {_plain(value)}"
+        f"it tells {level_words(str(value))}" if key == "level" else f"{key.replace('_', ' ')} {_plain(value)}"
         for key, value in filled.items()
     )
 

@@ -5,25 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from aegis.catalog.database.append_only import append_only
+
 revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
-
-_SQLITE = (
-    """CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
-       BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END""",
-    """CREATE TRIGGER audit_is_not_removed BEFORE DELETE ON audit
-       BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END""",
-)
-_POSTGRES = (
-    """CREATE FUNCTION audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN RAISE EXCEPTION 'the audit is append-only'; END $$""",
-    """CREATE TRIGGER audit_is_not_changed BEFORE UPDATE OR DELETE ON audit
-       FOR EACH ROW EXECUTE FUNCTION audit_is_append_only()""",
-    """CREATE TRIGGER audit_is_not_emptied BEFORE TRUNCATE ON audit
-       FOR EACH STATEMENT EXECUTE FUNCTION audit_is_append_only()""",
-)
 
 
 def upgrade() -> None:
@@ -262,6 +249,5 @@ def upgrade() -> None:
     op.create_index(
         "one_role_per_product", "assignments", ["user_id", "role", sa.text("coalesce(product_id, '')")], unique=True
     )
-    for statement in _SQLITE if op.get_bind().dialect.name == "sqlite" else _POSTGRES:
-        op.execute(statement)
+    append_only("audit", called="audit")
     op.execute(f"INSERT INTO chain_head (id, sequence, hash) VALUES (1, 0, '{'0' * 64}')")  # noqa: S608 - constants

@@ -5,25 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from aegis.catalog.database.append_only import append_only
+
 revision = "0006"
 down_revision = "0005"
 branch_labels = None
 depends_on = None
-
-_SQLITE = (
-    """CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE ON ledger_entries
-       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-    """CREATE TRIGGER ledger_is_not_removed BEFORE DELETE ON ledger_entries
-       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-)
-_POSTGRES = (
-    """CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$""",
-    """CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE OR DELETE ON ledger_entries
-       FOR EACH ROW EXECUTE FUNCTION ledger_is_append_only()""",
-    """CREATE TRIGGER ledger_is_not_emptied BEFORE TRUNCATE ON ledger_entries
-       FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()""",
-)
 
 
 def upgrade() -> None:
@@ -69,5 +56,4 @@ def upgrade() -> None:
     op.add_column("requests", sa.Column("despite", sa.Text(), nullable=True))
     op.add_column("releases", sa.Column("signature", document, nullable=True))
     op.add_column("releases", sa.Column("attacks", document, nullable=True))
-    for statement in _SQLITE if op.get_bind().dialect.name == "sqlite" else _POSTGRES:
-        op.execute(statement)
+    append_only("ledger_entries", called="ledger")
