@@ -28,15 +28,15 @@ from sklearn.linear_model import LogisticRegression
 
 import aegis
 from _result import dataset, write
+from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.learners.candidate import Candidate, MaskTables
 from aegis.learners.features import Split
 from aegis.learners.race import race
 from aegis.learners.schedule import parts
-from aegis.library.advising.candidate_kinds import Made, Workshop, make_candidates
-from aegis.library.advising.counting import count
-from aegis.library.advising.finished_tables import JudgedTable, judged_tables
+from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate, make_candidates
+from aegis.library.advising.other_candidates import JudgedTable, judged_tables
 from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.clinic import write_clinic
 from aegis.library.tables.judging import judged
@@ -111,7 +111,7 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
         label=case.label, quasi_identifying=case.quasi, sensitive=case.sensitive, identifying=case.identifying
     )
     opened = open_dataset(path, roles=roles, missing=case.missing)
-    counted = count(opened, label=case.label)
+    counted = count_table(opened, label=case.label)
     policy = Policy.from_mapping({"k": 5, "max_suppression": 0.05, "quasi_identifying": list(case.quasi)})
     sample = sample_of(opened, counted, label_bins=None, seed=0)
     tables = MaskTables(sample)
@@ -132,11 +132,11 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
     finished = folder / f"{case.name}-finished.parquet"
     released = aegis.anonymize(path, method="mdav", k=25, quasi=list(case.quasi), missing=case.missing)
     pq.write_table(released.table, finished)
-    others: list[JudgedTable | Made] = [
+    others: list[JudgedTable | MadeCandidate] = [
         *judged_tables([finished], opened, sample, policy=None, roles=roles, hierarchies={}),
         *make_candidates(
             MADE,
-            Workshop(dataset=opened, sample=sample, policy=policy, roles=roles, hierarchies={}, seconds=20.0),
+            CandidateInputs(dataset=opened, sample=sample, policy=policy, roles=roles, hierarchies={}, seconds=20.0),
         ).made,
     ]
     candidates += [other.candidate for other in others]

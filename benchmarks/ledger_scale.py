@@ -22,7 +22,7 @@ from _result import dataset, write
 from aegis.library.clinic import write_clinic
 from aegis.privacy.policy import Recipients
 from aegis.releases.ledger import Opening, append, ledger_path, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Act, Leaving
+from aegis.releases.ledger_entry import ANYBODY, EntryKind, RecordedRelease
 from check_scale import SIZES, made
 
 ROUNDS, RELEASES, ENTRIES = 3, 10, 1_000
@@ -67,7 +67,12 @@ def ledger() -> dict[str, Any]:
         path = ledger_path(Path(folder) / "t.csv")
         opening = Opening.new(source="t", columns=["a"])
         for number in range(ENTRIES):
-            append(path, Act.RELEASED, Leaving(name=f"release {number}", kind="masks").to_mapping(), opening=opening)
+            append(
+                path,
+                EntryKind.RELEASED,
+                RecordedRelease(name=f"release {number}", kind="masks").to_mapping(),
+                opening=opening,
+            )
 
         def answer() -> None:
             read = read_ledger(path)

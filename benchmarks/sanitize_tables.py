@@ -216,7 +216,7 @@ def rivals(case: Case, table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
     law = estimated_law(codes[half:], known[:1], known[1:], size=size, confidence=0.975).estimate
     caps = case.caps or Caps(posterior=0.98)
     loss = cost or zero_one(size)
-    problem = CappedProblem(law=law, authorized_costs=(loss,), adversary_cost=loss, distortions=(1.0,), caps=caps)
+    problem = CappedProblem(law=law, cost=loss, distortions=(1.0,), caps=caps)
     problem = replace(problem, distortions=(case.share * problem.silent_distortions[0],))
     found = solve_or_none(problem)
     if found is None:

@@ -166,7 +166,7 @@ def compared(
     ]
     coded = [cell.of(side[half // 2 :]) for cell, side in zip(cells, sides, strict=True)]
     law = estimated_law(codes[half // 2 :], coded[:1], coded[1:], size=size, confidence=0.975).estimate
-    problem = CappedProblem(law=law, authorized_costs=(cost,), adversary_cost=cost, distortions=(1.0,), caps=caps)
+    problem = CappedProblem(law=law, cost=cost, distortions=(1.0,), caps=caps)
     problem = replace(problem, distortions=(share * problem.silent_distortions[0],))
     began = time.perf_counter()
     program = solve_or_none(problem)

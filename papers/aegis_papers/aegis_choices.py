@@ -156,6 +156,8 @@ def _choose(setting: Setting, table: Table, summary: Summary, wanted: dict[str, 
             select(summary, pairs=pairs, names=(ours,), seed=setting.seed + draw)[0]
             for draw in range(SEEDS if random else 1)
         ]
-        spent = float(np.mean([each.cpu_seconds for each in draws])) + (pair_seconds if name == ADVISOR else 0.0)
-        by_way[name] = {"scores": [each.scores.tolist() for each in draws], "cpu_seconds": spent}
+        spent = float(np.mean([selection.cpu_seconds for selection in draws])) + (
+            pair_seconds if name == ADVISOR else 0.0
+        )
+        by_way[name] = {"scores": [selection.scores.tolist() for selection in draws], "cpu_seconds": spent}
     return by_way

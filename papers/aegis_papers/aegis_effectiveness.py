@@ -69,7 +69,6 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
         what="Air Quality: Aegis+1D with g3, 50 configurations, from the rows to the choice",
         source="Fig. 5a, section 5.2.1",
         printed=6.0,
-        as_printed=None,
         ours=seconds["AQ", "Aegis+1D g3"],
         unit="seconds",
         why=f"Another machine and another program. Algorithm 1 as written takes {seconds['AQ', RECIPE]:.2f} s here; "
@@ -83,7 +82,6 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
             as_printed=seconds[name, who] / seconds[name, RECIPE],
             ours=seconds[name, who] / seconds[name, "Aegis+1D g3"],
             unit="times",
-            verdict=Verdict.NOT_COMPARABLE,
             why=_why_times(name, who, seconds[name, who]),
         )
         for (name, who), paper in _TIMES.items()
@@ -120,9 +118,9 @@ def _speed_up(tables: dict[str, Table], seconds: dict[tuple[str, str], float]) -
         repeated = seconds[name, who] / seconds[name, RECIPE]
         ours = seconds[name, who] / seconds[name, "Aegis+1D g3"]
         rows += [
-            RangeRow(label=f"{name}, {who}: printed", value=paper, low=paper, high=paper, note=f"{paper:.1f}"),
-            RangeRow(label="as printed", value=repeated, low=repeated, high=repeated, note=f"{repeated:.1f}"),
-            RangeRow(label="ours", value=ours, low=ours, high=ours, note=f"{ours:.1f}", marked=True),
+            RangeRow.point(label=f"{name}, {who}: printed", value=paper, note=f"{paper:.1f}"),
+            RangeRow.point(label="as printed", value=repeated, note=f"{repeated:.1f}"),
+            RangeRow.point(label="ours", value=ours, note=f"{ours:.1f}", marked=True),
         ]
     return RangeFigure(
         title="How many times as long as Aegis+1D",
@@ -204,15 +202,15 @@ def fig_5_effectiveness(setting: Setting, tables: dict[str, Table]) -> Section:
             why=f"Ours is {ADVISOR}. {_ZERO}",
         )
     )
-    together = {name: np.mean([each.accuracies for each in of.values()], axis=0) for name, of in models.items()}
+    together = {
+        name: np.mean([trained_model.accuracies for trained_model in of.values()], axis=0)
+        for name, of in models.items()
+    }
     claims += [
         Claim(
             what=f"Rank correlation (Spearman) of {who} with the mean accuracy of the models: {', '.join(tables)}",
             source="not in the paper",
-            printed=None,
-            as_printed=None,
             ours=", ".join(f"{ways[name][who].correlation(together[name]):.2f}" for name in tables),
-            verdict=Verdict.NOT_COMPARABLE,
         )
         for who in ("Aegis+1D g3", ADVISOR)
     ]
@@ -253,13 +251,7 @@ def _printed_beside(claims: list[Claim]) -> RangeFigure:
         measured, spread = claim.as_printed, claim.spread
         ends = (measured, measured) if spread is None else (spread.low or measured, spread.high or measured)
         rows += [
-            RangeRow(
-                label=f"{claim.what}: printed",
-                value=claim.printed,
-                low=claim.printed,
-                high=claim.printed,
-                note=f"{claim.printed:.2f}",
-            ),
+            RangeRow.point(label=f"{claim.what}: printed", value=claim.printed, note=f"{claim.printed:.2f}"),
             RangeRow(
                 label="as printed", value=measured, low=min(ends), high=max(ends), note=f"{measured:.3f}", marked=True
             ),

@@ -178,9 +178,9 @@ def _beside(label: str, printed: float, loss: float, spread: Between | None, our
         (loss, loss) if spread is None or spread.low is None or spread.high is None else (spread.low, spread.high)
     )
     return [
-        RangeRow(label=f"{label}: printed", value=printed, low=printed, high=printed, note=f"{printed:.1f}"),
+        RangeRow.point(label=f"{label}: printed", value=printed, note=f"{printed:.1f}"),
         RangeRow(label="as printed", value=loss, low=low, high=high, note=f"{loss:.1f}"),
-        RangeRow(label="ours", value=ours, low=ours, high=ours, note=f"{ours:.1f}", marked=True),
+        RangeRow.point(label="ours", value=ours, note=f"{ours:.1f}", marked=True),
     ]
 
 

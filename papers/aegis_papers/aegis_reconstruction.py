@@ -78,7 +78,7 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
                 printed="yes",
                 as_printed=f"{'yes' if fitted < drawn else 'no'}: {fitted:.3f} against {drawn:.3f}",
                 unit="TVD",
-                verdict=Verdict.SAME if fitted < drawn else Verdict.DIFFERENT,
+                verdict=Verdict.of(fitted < drawn),
                 why=""
                 if fitted < drawn
                 else "Who may draw original records with their labels knows the joint, up to "
@@ -89,11 +89,8 @@ def fig_7(setting: Setting, tables: dict[str, Table]) -> Section:
             Claim(
                 what=f"{table.title}: one fit to all configurations ({POOLED_MASKED})",
                 source="not in the paper",
-                printed=None,
-                as_printed=None,
                 ours=float(np.median(distances[POOLED_MASKED])),
                 unit="TVD",
-                verdict=Verdict.NOT_COMPARABLE,
                 why="Fitted to what the configurations mask. With the columns that some of them leave unmasked it is "
                 f"{float(np.median(distances[POOLED])):.3f}.",
             )
@@ -196,7 +193,6 @@ def fig_10(setting: Setting) -> Section:
             what=f"Seconds of a reconstruction, {size} values, buckets of {bucket}",
             source=source,
             printed=paper,
-            as_printed=None,
             ours=distances[size, bucket]["seconds"],
             unit="seconds",
             why=why or "Seconds of another program on another machine.",
@@ -283,7 +279,7 @@ def _direction(distances: dict[tuple[int, int], dict[str, float]], label: str, *
         printed="rises slightly" if by_bucket else "falls",
         as_printed=f"{low[label]:.3f} to {high[label]:.3f}",
         unit="TVD",
-        verdict=Verdict.SAME if rises == by_bucket else Verdict.DIFFERENT,
+        verdict=Verdict.of(rises == by_bucket),
         why=why,
     )
 

@@ -67,7 +67,7 @@ def fig_9(setting: Setting, tables: dict[str, Table]) -> Section:
                 source=f"Fig. 9{panel}, section 5.5.2",
                 printed=Between(low=1e-6, high=1e-2),
                 as_printed=max(
-                    float(np.median(each["configurations"][measure]["rounded"])) for each in deviations.values()
+                    float(np.median(sweeps["configurations"][measure]["rounded"])) for sweeps in deviations.values()
                 ),
                 unit=_unit(measure),
                 why="What rounding at random leaves; the largest of the three data sets' medians. The exact deviation "

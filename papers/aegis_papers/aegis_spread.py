@@ -34,7 +34,7 @@ def fig_1(setting: Setting, tables: dict[str, Table]) -> Section:
                 source="Fig. 1, section 1",
                 printed="yes",
                 as_printed=f"{len(best)} different best ones for {len(gold)} models",
-                verdict=Verdict.SAME if len(best) > 1 else Verdict.DIFFERENT,
+                verdict=Verdict.of(len(best) > 1),
                 why="Which of our configurations is the best by each of the models.",
             ),
         ),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aegis.counts.collect import Limits, count_histograms
+from aegis.result import rebuilt
 from aegis_papers.aegis_data import Table
 from aegis_papers.reproduction import Claim, Section, Verdict
 from aegis_papers.setting import Setting
@@ -79,7 +80,7 @@ def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
     """The same statistics of our copies of the data."""
     claims: list[Claim] = []
     for name, table in tables.items():
-        ours = _shape(setting.part(f"shape-{name}", partial(_statistics, table)))
+        ours = rebuilt(Shape, setting.part(f"shape-{name}", partial(_statistics, table)))
         why = _WHY[name]
         for what, theirs in _groups(PAPER[name]).items():
             measured = _groups(ours)[what]
@@ -129,17 +130,6 @@ def _statistics(table: Table) -> dict[str, Any]:
         "categories": _spread(categories),
         "ranges": _spread(ranges),
     }
-
-
-def _shape(kept: dict[str, Any]) -> Shape:
-    return Shape(
-        rows=kept["rows"],
-        categorical=kept["categorical"],
-        numerical=kept["numerical"],
-        domain_sizes=tuple(kept["domain_sizes"]),
-        categories=tuple(kept["categories"]),
-        ranges=tuple(kept["ranges"]),
-    )
 
 
 def _spread(values: list[Any]) -> tuple[float, float, float]:

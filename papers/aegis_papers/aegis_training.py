@@ -8,7 +8,6 @@ is the same program, and the same answer up to the solver's tolerance. Where *ti
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Codes, Floats
-from aegis.errors import MissingExtraError
 from aegis.evaluation.coded_rows import CodedRows, RowMasker
+from aegis.evaluation.estimators import Estimator, one_thread
 from aegis.evaluation.features import feature_matrix
-from aegis.evaluation.models import try_model
+from aegis.evaluation.models import check_models, try_model
 from aegis.masking.configuration import Configuration
 from aegis_papers.aegis_data import MODELS, Table, split_plan
 from aegis_papers.setting import Setting
@@ -100,11 +99,7 @@ def accuracy_of(model: str) -> Accuracy:
 
 def kernel_machine(masked: CodedRows, training: Codes, testing: Codes, seed: int) -> float:
     """The accuracy of an SVM with a Gaussian kernel, solved on the distinct records."""
-    try:
-        from sklearn.svm import SVC
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        raise MissingExtraError(feature="training models", extra="evaluate") from None
+    check_models((MODELS["SVM"],))
     features = feature_matrix(masked.domains, masked.codes, training=training)
     seen, wanted = masked.label[training], masked.label[testing]
     spread = float(features[training].var()) if features.shape[1] else 0.0
@@ -114,11 +109,11 @@ def kernel_machine(masked: CodedRows, training: Codes, testing: Codes, seed: int
     _, first, counts = np.unique(
         np.column_stack([tuples[training], seen]), axis=0, return_index=True, return_counts=True
     )
-    _, asked, back = np.unique(tuples[testing], axis=0, return_index=True, return_inverse=True)
+    _, distinct, back = np.unique(tuples[testing], axis=0, return_index=True, return_inverse=True)
     # scikit-learn's own scale of the kernel, of all records
-    model = SVC(kernel="rbf", gamma=1.0 / (features.shape[1] * spread), cache_size=1_000, random_state=seed)
-    with warnings.catch_warnings(), threadpool_limits(limits=1):
-        warnings.simplefilter("ignore")
+    scale = 1.0 / (features.shape[1] * spread)
+    model = Estimator("svm.SVC", {"kernel": "rbf", "gamma": scale, "cache_size": 1_000}).build(seed)
+    with one_thread():
         model.fit(features[training[first]], seen[first], sample_weight=counts.astype(np.float64))
-        answers = model.predict(features[testing[asked]])
+        answers = model.predict(features[testing[distinct]])
     return float((answers[back.reshape(-1)] == wanted).mean())

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import LOOK_UP, command
-from aegis.commands.fields import Argument, Option, PathLike, Report, Seed, Working, replacing
+from aegis.commands.fields import PathLike, Report, Seed, Working, replacing
+from aegis.operation import Argument, Option
 
 if TYPE_CHECKING:
     from aegis_papers.reproduction import Reproduction, Value

@@ -15,7 +15,7 @@ from aegis_papers.minimax_closed_forms import paper_bits
 from aegis_papers.minimax_full_size import FULL_BINARY
 from aegis_papers.minimax_gaussian import mean
 from aegis_papers.minimax_size import Size
-from aegis_papers.reproduction import Claim, LineFigure, Section, Series, TableFigure, Verdict, judged
+from aegis_papers.reproduction import Claim, LineFigure, Section, Series, TableFigure, judged
 from aegis_papers.setting import Setting
 
 Point = dict[str, Any]
@@ -111,9 +111,7 @@ def _claims(protocol: Sequence[Point], ours: Sequence[Point]) -> list[Claim]:
         Claim(
             what="slope of the penalty over the smallest slope of Proposition 2: below 1 the constraint gives way",
             source="V.B",
-            printed=None,
             as_printed=0.5 / smallest,
-            verdict=Verdict.NOT_COMPARABLE,
             why="The paper prints no such number. ρ = 1 holds D only because the adversary keeps the sampled symbol, "
             "whose loss has no gradient in the privatizer: printed, the privatizer is not told what it should "
             "maximise.",
@@ -122,7 +120,6 @@ def _claims(protocol: Sequence[Point], ours: Sequence[Point]) -> list[Claim]:
             what="networks with the gradient of the expected loss: smallest loss over Proposition 2",
             source="Prop. 2",
             printed=1.0,
-            as_printed=None,
             ours=min((p["worst"] / p["theory"] for p in ours), default=float("nan")),
             why="Learned from 10,000 rows; the best trial, after a correction to exactly D.",
         ),

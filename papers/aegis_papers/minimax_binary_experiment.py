@@ -121,20 +121,13 @@ def _audited(
     report = audit_release(problem, release, rows=rows, attackers=attackers, seed=seed)
     theory = optimum(problem, distortion=point.target, symbols=2).worst
     at_own = optimum(problem, distortion=report.distortion.loss, symbols=2).worst
-    return CurvePoint(
+    return CurvePoint.audited(
+        report,
         target=point.target,
-        distortion=report.distortion.loss,
-        adversary_losses=tuple(party.loss for party in report.adversaries),
-        worst=report.worst,
         theory=theory,
         erasure=point.target / problem.max_distortion * float(problem.saturation_losses.min()),
         ratio=report.worst / max(theory, at_own),
-        interval=report.strongest.interval,
-        exposure=report.exposure,
-        attacker=report.strongest.attacker,
         method=verdict(point, report),
-        drawn_distortion=report.distortion.drawn_loss,
-        drawn_worst=report.strongest.drawn_loss,
         learned=min(point.adversary_losses),
         claimed_distortion=point.distortion,
         baselines={

@@ -11,7 +11,7 @@ from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem
 from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, coalition_problem, paper_problem, proposition_1
 from aegis.candidates.sanitizers.mixtures import best_mixture, library
-from aegis_papers.reproduction import Claim, Section, Verdict, judged
+from aegis_papers.reproduction import Claim, Section, judged
 
 
 def paper_bits() -> FiniteProblem:
@@ -143,7 +143,6 @@ def _beyond(problem: GaussianProblem, bits: FiniteProblem) -> list[Claim]:
             what="largest loss over Proposition 1 at 30 distortions, called the optimum of (1) (mean)",
             source="Prop. 1, abstract",
             printed=1.0,
-            as_printed=None,
             ours=sum(ratios) / len(ratios),
             why="Prop. 1 is the best jointly Gaussian release. X mod P, time-shared, does more in the mean and "
             "exposes many records: see Fig. 2. Erasure alone has 1.29.",
@@ -152,7 +151,6 @@ def _beyond(problem: GaussianProblem, bits: FiniteProblem) -> list[Claim]:
             what="largest loss over Proposition 2, called the optimum of (1) (most over 30 distortions)",
             source="Prop. 2, abstract",
             printed=1.0,
-            as_printed=None,
             ours=bit,
             why="Prop. 2 is the best release of two symbols. A third, a blank that leaves the reader to Y, does more; "
             "any alphabet is a linear program.",
@@ -167,9 +165,7 @@ def _coalition(problem: GaussianProblem) -> Claim:
     return Claim(
         what="what two adversaries together know more: Var[X|Z₁,Z₂] over the smaller Var[X|Zᵢ]",
         source="I, II",
-        printed=None,
         as_printed=both / alone,
-        verdict=Verdict.NOT_COMPARABLE,
         why="The paper prints no number. The setting is motivated by coalitions, but in this covariance there is none: "
         f"{both:.3f} together, {alone:.3f} alone. aegis curve gaussian --preset coalition has one: "
         f"{other.max_distortion:.0f} and {other.saturation_losses.min():.0f}.",

@@ -99,7 +99,6 @@ def _claims(protocol: list[Point], free: list[Point], capped: list[Point]) -> li
             what="largest loss at these distortions over Proposition 1, without a cap on exposure (mean)",
             source="Prop. 1",
             printed=1.0,
-            as_printed=None,
             ours=mean(p["ratio"] for p in free),
             test=_above(free),
             why=f"The mean hides people: {100 * max(pinned):.0f} % of the records are pinned within 0.1 σ at the "
@@ -109,7 +108,6 @@ def _claims(protocol: list[Point], free: list[Point], capped: list[Point]) -> li
             what="the same with no more records pinned than by plain noise (mean)",
             source="Prop. 1",
             printed=1.0,
-            as_printed=None,
             ours=mean(p["ratio"] for p in capped),
             test=_above(capped),
             why="All of it at the smallest distortions; elsewhere plain noise is as good.",

@@ -143,20 +143,13 @@ def _audited(
     at_own = proposition_1(problem, distortion=report.distortion.loss).worst
     claimed = min(point.adversary_losses)
     share = min(1.0, point.target / problem.max_distortion)
-    return CurvePoint(
+    return CurvePoint.audited(
+        report,
         target=point.target,
-        distortion=report.distortion.loss,
-        adversary_losses=tuple(party.loss for party in report.adversaries),
-        worst=report.worst,
         theory=noise.worst,
         erasure=share * float(problem.saturation_losses.min()),
         ratio=report.worst / max(noise.worst, at_own),
-        interval=report.strongest.interval,
-        exposure=report.exposure,
-        attacker=report.strongest.attacker,
         method=verdict(point, report),
-        drawn_distortion=report.distortion.drawn_loss,
-        drawn_worst=report.strongest.drawn_loss,
         learned=claimed,
         claimed_distortion=point.distortion,
         mixture=mixture,

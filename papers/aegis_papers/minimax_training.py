@@ -12,16 +12,16 @@ from aegis.candidates.sanitizers.trainings import Training
 STEPS_AN_EPOCH = 50  # of 200 rows: they see the 10,000 rows once
 
 
-def _gaussian(problem: GaussianProblem, *, steps: int = 5000, **asked: Any) -> Curve:
+def _gaussian(problem: GaussianProblem, *, steps: int = 5000, **options: Any) -> Curve:
     from aegis_papers.minimax_gaussian_experiment import paper_curve
 
-    return paper_curve(problem, epochs=max(1, round(steps / STEPS_AN_EPOCH)), **asked)
+    return paper_curve(problem, epochs=max(1, round(steps / STEPS_AN_EPOCH)), **options)
 
 
-def _binary(problem: FiniteProblem, *, epochs: int = 1000, **asked: Any) -> Curve:
+def _binary(problem: FiniteProblem, *, epochs: int = 1000, **options: Any) -> Curve:
     from aegis_papers.minimax_binary_experiment import binary_settings, paper_binary_curve
 
-    return paper_binary_curve(problem, settings=binary_settings(epochs=epochs), **asked)
+    return paper_binary_curve(problem, settings=binary_settings(epochs=epochs), **options)
 
 
 PAPER = Training(

@@ -20,8 +20,7 @@ from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.evaluation.comparison_result import ORIGINAL, Balance
-from aegis.evaluation.model_table import ModelTable
-from aegis.evaluation.tables_for_models import label_codes, model_table, with_published
+from aegis.evaluation.model_table import ModelTable, label_codes, model_table, with_published
 from aegis.library.clinic import columns
 from aegis.library.tables.records import read_records
 from aegis_papers.mo_obam_paper import ADULT, GERMAN, Printed

@@ -172,9 +172,9 @@ def _drawn_cell(table: Table, classes: int, trade_off: float) -> dict[str, Any]:
         best = best_of(table.records, classes=classes, trade_off=trade_off, draws=table.source.draws, rng=rng)
         runs.append(best.figures(table.records))
     return {
-        "loss": float(np.median([each["loss"] for each in runs])),
-        "linkage": np.median([each["linkage"] for each in runs], axis=0).tolist(),
-        "homogeneity": float(np.median([each["homogeneity"] for each in runs])),
+        "loss": float(np.median([figures_of_run["loss"] for figures_of_run in runs])),
+        "linkage": np.median([figures_of_run["linkage"] for figures_of_run in runs], axis=0).tolist(),
+        "homogeneity": float(np.median([figures_of_run["homogeneity"] for figures_of_run in runs])),
     }
 
 

@@ -74,9 +74,7 @@ def _h1(
             what="H1, classes free: information loss below both others",
             source="H1, Section VII",
             printed="supported in some cases",
-            as_printed=None,
             ours=f"{ours('free')} of {len(cases)} cases",
-            verdict=Verdict.NOT_COMPARABLE,
             why="The paper has no row with the number of classes free.",
         ),
     ]
@@ -131,7 +129,7 @@ def _h2(
             printed="broken in its own rows",
             as_printed=f"{repeated} of {len(cases)}",
             ours=f"{broken} of {len(cases)}",
-            verdict=Verdict.SAME if repeated else Verdict.DIFFERENT,
+            verdict=Verdict.of(repeated > 0),
         ),
     ]
 
@@ -181,7 +179,7 @@ def _h3(printed: Mapping[str, Printed], scores: Mapping[str, Scores]) -> list[Cl
                 source="H3, Section VII",
                 printed="yes",
                 as_printed=f"{'yes' if worse <= len(cells) / 2 else 'no'}: {worse} of {len(cells)} cells worse",
-                verdict=Verdict.SAME if worse <= len(cells) / 2 else Verdict.DIFFERENT,
+                verdict=Verdict.of(worse <= len(cells) / 2),
             )
         )
     return claims

@@ -39,10 +39,6 @@ def _total(of: Scores, method: str, k: int) -> float | None:
     return None if shares is None else sum(shares.values())
 
 
-def _judge(holds: bool) -> Verdict:
-    return Verdict.SAME if holds else Verdict.DIFFERENT
-
-
 def _fall(table: Table, of: Scores, k: int) -> list[Claim]:
     original, four = of.importance[ORIGINAL], of.importance[key("four", k)]
     top = max(original, key=lambda column: original[column])
@@ -57,14 +53,14 @@ def _fall(table: Table, of: Scores, k: int) -> list[Claim]:
             source=_TEXT,
             printed="falls",
             as_printed=f"{original[top]:.3f} → {four[top]:.3f}",
-            verdict=_judge(four[top] < original[top]),
+            verdict=Verdict.of(four[top] < original[top]),
         ),
         Claim(
             what=f"{name}, k = {k}, {table.source.classes} classes: summed importance of the quasi-identifiers",
             source=_TEXT,
             printed="nearer to the original than with 4",
             as_printed=f"{first:.3f} → {many:.3f} (4 classes: {few:.3f})",
-            verdict=_judge(abs(many - first) <= abs(few - first)),
+            verdict=Verdict.of(abs(many - first) <= abs(few - first)),
         ),
     ]
 
@@ -86,7 +82,7 @@ def _steady(table: Table, of: Scores, ks: tuple[int, ...]) -> list[Claim]:
             source="Section VI-B2, text",
             printed="less than MO-OBAM's step between few and many classes",
             as_printed=f"{spread:.3f} (step {min(steps):.3f} to {max(steps):.3f})",
-            verdict=_judge(spread < min(steps)),
+            verdict=Verdict.of(spread < min(steps)),
         )
     ]
 

@@ -92,9 +92,7 @@ def table_7c(table: Table, trained: dict[str, Any]) -> Section:
                     what=f"{table.words(method)}, k = {k}: models made worse",
                     source="Table VIIc, text",
                     printed=statement,
-                    as_printed=None,
                     ours=", ".join(made_worse(trained, k, method)) or "none",
-                    verdict=Verdict.NOT_COMPARABLE,
                     why=OTHER_DATA,
                 )
             )
@@ -270,7 +268,7 @@ def _picture(table: Table, scores: Scores, printed: Printed) -> RangeFigure:
             if mean is None:
                 continue
             apart, value = scores.tolerance(method, k, model), row[place]
-            rows.append(RangeRow(label=f"{model}, {words}: printed", value=value, low=value, high=value))
+            rows.append(RangeRow.point(label=f"{model}, {words}: printed", value=value))
             rows.append(RangeRow(label="as printed", value=mean, low=mean - apart, high=mean + apart, marked=True))
     return RangeFigure(
         title=f"{printed.f1_table}: printed and by the recipe",

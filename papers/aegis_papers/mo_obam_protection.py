@@ -8,7 +8,7 @@ from aegis_papers.mo_obam_data import Table
 from aegis_papers.mo_obam_paper import THRESHOLDS
 from aegis_papers.mo_obam_repeats import drawn_runs
 from aegis_papers.mo_obam_tables import NOT_ZHENG, before, figure
-from aegis_papers.reproduction import Claim, Section, Verdict, judged
+from aegis_papers.reproduction import Claim, Section, judged
 from aegis_papers.setting import Setting
 
 Rows = dict[str, dict[str, Any]]
@@ -94,9 +94,7 @@ def sepsis_section(setting: Setting, table: Table, rows: Rows) -> Section:
             what=what,
             source="Table VI, text",
             printed=paper,
-            as_printed=None,
             ours=ours,
-            verdict=Verdict.NOT_COMPARABLE,
             why=other,
         )
 

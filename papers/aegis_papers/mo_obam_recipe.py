@@ -7,22 +7,29 @@ records in five train. On German credit that gives all six printed scores; one-h
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
+from aegis.evaluation.estimators import Estimator
 from aegis_papers.mo_obam_data import Table
 from aegis_papers.mo_obam_drawn import Drawn, best_of
-from aegis_papers.mo_obam_paper import MODELS
 from aegis_papers.setting import Setting
 
 ORIGINAL = "original"
 TEST_SHARE = 0.2
-Matrix = NDArray[np.float64]
 
+_ESTIMATORS = {
+    "DT": Estimator("tree.DecisionTreeClassifier"),
+    "LR": Estimator("linear_model.LogisticRegression"),
+    "NB": Estimator("naive_bayes.GaussianNB", seeded=False),
+    "NN": Estimator("neural_network.MLPClassifier"),
+    "RF": Estimator("ensemble.RandomForestClassifier"),
+    "SVM": Estimator("svm.SVC"),
+}
 GROUPS = {"DT": "quick", "LR": "quick", "NB": "quick", "RF": "quick", "NN": "network", "SVM": "kernel"}
 """Which models are trained in one part: a kernel machine on 36,000 records takes as long as all others together."""
 
@@ -41,7 +48,7 @@ def drawn_for(table: Table, method: str, k: int, *, run: int = 0) -> Drawn:
     return best_of(table.records, classes=source.classes, trade_off=0.0001, draws=source.draws, rng=rng)
 
 
-def coded(table: Table) -> tuple[Matrix, tuple[str, ...]]:
+def coded(table: Table) -> tuple[Floats, tuple[str, ...]]:
     """The original table: numbers as they are, texts numbered in alphabetical order, the label left out."""
     columns, names = [], []
     for name in table.rows.column_names:
@@ -53,15 +60,15 @@ def coded(table: Table) -> tuple[Matrix, tuple[str, ...]]:
     return np.column_stack(columns), tuple(names)
 
 
-def _numbers(values: NDArray[Any]) -> Matrix:
+def _numbers(values: NDArray[Any]) -> Floats:
     return values.astype(np.float64)
 
 
-def _alphabetical(values: NDArray[Any]) -> Matrix:
+def _alphabetical(values: NDArray[Any]) -> Floats:
     return np.unique(values.astype(str), return_inverse=True)[1].astype(np.float64)
 
 
-def published(table: Table, original: Matrix, names: tuple[str, ...], method: str, k: int) -> Matrix:
+def published(table: Table, original: Floats, names: tuple[str, ...], method: str, k: int) -> Floats:
     """The table as a method leaves it, coded like the original."""
     matrix, records = original.copy(), table.records
     if method in ("many", "four"):
@@ -87,11 +94,11 @@ class Tables:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._kept: dict[tuple[str, int], Matrix] = {}
+        self._kept: dict[tuple[str, int], Floats] = {}
         self.original, self.names = coded(table)
         self.label = (table.label == table.positive).astype(np.int64)
 
-    def __getitem__(self, key: tuple[str, int]) -> Matrix:
+    def __getitem__(self, key: tuple[str, int]) -> Floats:
         if key[0] == ORIGINAL:
             return self.original
         if key not in self._kept:
@@ -149,30 +156,11 @@ def _fit(tables: Tables, method: str, k: int, split: int, group: str) -> dict[st
     scores: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model that has not converged is part of the recipe
-        for name, make in _models(split).items():
+        for name, estimator in _ESTIMATORS.items():
             if GROUPS[name] != group:
                 continue
-            model = make().fit(matrix[training], label[training])
+            model = estimator.build(split).fit(matrix[training], label[training])
             scores[name] = float(f1_score(label[testing], model.predict(matrix[testing])))
             if name == "DT":
                 scores["importance"] = dict(zip(tables.names, model.feature_importances_.tolist(), strict=True))
     return scores
-
-
-def _models(split: int) -> Mapping[str, Callable[[], Any]]:
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.svm import SVC
-    from sklearn.tree import DecisionTreeClassifier
-
-    made: dict[str, Callable[[], Any]] = {
-        "DT": partial(DecisionTreeClassifier, random_state=split),
-        "LR": partial(LogisticRegression, random_state=split),
-        "NB": GaussianNB,
-        "NN": partial(MLPClassifier, random_state=split),
-        "RF": partial(RandomForestClassifier, random_state=split),
-        "SVM": partial(SVC, random_state=split),
-    }
-    return {name: made[name] for name in MODELS}

@@ -142,9 +142,7 @@ def table_10(table: Table, trained: dict[str, Any]) -> Section:
                 what=what,
                 source="Table X, text",
                 printed=paper,
-                as_printed=None,
                 ours=f"{ours} of {len(standings)}",
-                verdict=Verdict.NOT_COMPARABLE,
                 why=why,
             )
             for what, paper, ours in counts
@@ -194,9 +192,7 @@ def _not_zheng(what: str, source: str, score: float, trained: dict[str, Any], k:
         what=f"{what} (ours: our own k-member)",
         source=source,
         printed=score,
-        as_printed=None,
         ours=None if f1 is None else round(f1, 4),
-        verdict=Verdict.NOT_COMPARABLE,
         why=NOT_ZHENG,
     )
 
@@ -206,8 +202,6 @@ def _text_of_zheng(table: Table, k: int, method: str, model: str, statement: str
         what=f"k = {k}: Zheng et al. beside MO-OBAM ({method} classes), {model}",
         source=source,
         printed=statement,
-        as_printed=None,
-        verdict=Verdict.NOT_COMPARABLE,
         why=NOT_ZHENG,
     )
 

@@ -183,7 +183,6 @@ def _zheng(table: Table, printed: Printed, k: int, ours: dict[str, Any]) -> list
             what=f"Zheng et al., k = {k}, l = 2 (ours: our own k-member): {words}",
             source=source,
             printed=theirs,
-            as_printed=None,
             ours=mine,
             unit=unit,
             why=why,
@@ -207,9 +206,9 @@ def _losses(
             assert spread.high is not None
             value = theirs[k].loss
             shown += [
-                RangeRow(label=f"{words}, k = {k}, printed", value=value, low=value, high=value),
+                RangeRow.point(label=f"{words}, k = {k}, printed", value=value),
                 RangeRow(label="as printed", value=of[k].median("loss"), low=spread.low, high=spread.high),
-                RangeRow(label="ours", value=mine, low=mine, high=mine, marked=True),
+                RangeRow.point(label="ours", value=mine, marked=True),
             ]
     return RangeFigure(
         title=f"Information loss on {table.source.name}",

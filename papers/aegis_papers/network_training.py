@@ -101,8 +101,8 @@ def _train(
         places, counted = chosen
 
         def total(layers: Any) -> Any:
-            each = losses(layers, training_features[:, places], answers[places], counted)
-            return each.sum(), each
+            spent = losses(layers, training_features[:, places], answers[places], counted)
+            return spent.sum(), spent
 
         (_, each), gradient = jax.value_and_grad(total, has_aux=True)(layers)
         count = count + 1.0

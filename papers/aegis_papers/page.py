@@ -11,8 +11,7 @@ from aegis.report.charts.curves import Curve, curves
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import figure as number
 from aegis.report.figures import seconds
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 from aegis_papers.reproduction import (
     Between,
     Claim,

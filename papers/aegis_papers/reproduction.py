@@ -21,6 +21,11 @@ class Verdict(StrEnum):
     DIFFERENT = "different"
     NOT_COMPARABLE = "not comparable"
 
+    @classmethod
+    def of(cls, same: bool) -> Verdict:
+        """The verdict on something that can be compared."""
+        return cls.SAME if same else cls.DIFFERENT
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
@@ -93,11 +98,11 @@ class Claim:
 
     what: str
     source: str
-    printed: Value
-    as_printed: Value
+    printed: Value = None
+    as_printed: Value = None
     ours: Value = None
     unit: str = ""
-    verdict: Verdict
+    verdict: Verdict = Verdict.NOT_COMPARABLE
     spread: Between | None = None
     test: Significance | None = None
     why: str = ""
@@ -134,7 +139,7 @@ def judged(
     what: str,
     source: str,
     printed: float | Between,
-    as_printed: float | None,
+    as_printed: float | None = None,
     tolerance: float = 0.0,
     spread: Between | None = None,
     ours: Value = None,
@@ -159,7 +164,7 @@ def judged(
         bounds = printed if isinstance(printed, Between) else Between(low=printed, high=printed)
         near = bounds.distance(as_printed) <= tolerance * (1 + 1e-9)
         inside = spread is not None and not isinstance(printed, Between) and spread.distance(printed) <= 0
-        verdict = Verdict.SAME if near or inside else Verdict.DIFFERENT
+        verdict = Verdict.of(near or inside)
     return Claim(
         what=what,
         source=source,
@@ -212,6 +217,11 @@ class RangeRow:
     high: float
     note: str = ""
     marked: bool = False
+
+    @classmethod
+    def point(cls, label: str, value: float, *, note: str = "", marked: bool = False) -> RangeRow:
+        """A value without a range."""
+        return cls(label=label, value=value, low=value, high=value, note=note, marked=marked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,8 +279,8 @@ class Section:
             "command": self.command,
             "cpu_seconds": round(self.cpu_seconds, 1),
             "summary": self.summary,
-            "claims": [each.to_json() for each in self.claims],
-            "figures": [_figure(each) for each in self.figures],
+            "claims": [claim.to_json() for claim in self.claims],
+            "figures": [_figure(figure) for figure in self.figures],
         }
 
 

@@ -8,7 +8,7 @@ An options class is a frozen dataclass whose fields carry an `Option` (or an `Ar
 
         data: Annotated[TableLike, Argument("A table.")]
         _: KW_ONLY
-        policy: Annotated[PolicyLike, Option("What must hold (YAML).")]
+        policy: Annotated[PolicyLike, Option("The privacy policy (YAML).")]
 
     @operation(Check)
     def check(options: Check) -> Checked: ...
@@ -35,6 +35,7 @@ from aegis.registry import did_you_mean
 P = ParamSpec("P")
 O = TypeVar("O")  # noqa: E741  an options class
 R = TypeVar("R")
+S = TypeVar("S", bound="Options")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,6 +132,11 @@ class Options:
             for field, value in values
             if (value is not None if field.default is None else value != field.default)
         )
+
+    def shared_with(self, operation: type[S], **others: Any) -> S:
+        """The options of another operation: those of the same name as they are here, and ``others``."""
+        names = {field.name for field in fields_of(type(self))} & {field.name for field in fields_of(operation)}
+        return operation(**{name: getattr(self, name) for name in names} | others)
 
     def refuse(self, *options: str, because: str) -> None:
         """Raise if one of ``options`` is given: on this path nothing would use it."""

@@ -15,6 +15,11 @@ from aegis.errors import InputError, MissingExtraError
 
 _NAME = "name in JSON"
 
+UNWRITTEN: Mapping[str, str | None] = types.MappingProxyType({_NAME: None})
+"""The metadata of a dataclass's field that JSON does not hold: what is read from there has its default."""
+AMONG_OTHERS: Mapping[str, str | None] = types.MappingProxyType({_NAME: ""})
+"""The metadata of a field whose own JSON stands among the other fields, without a name for the whole."""
+
 
 def called(name: str) -> dict[str, str]:
     """The metadata of a dataclass's field that has another ``name`` in JSON."""
@@ -118,7 +123,11 @@ def plain(value: Any) -> Any:
     """Dataclasses, tuples, paths and enumerations as JSON has them."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = {name: name for name in getattr(value, "also_shown", ())} | _names_in_json(type(value))
-        return {shown: plain(getattr(value, name)) for name, shown in names.items()}
+        content: dict[str, Any] = {}
+        for name, shown in names.items():
+            part = getattr(value, name)
+            content |= {shown: plain(part)} if shown else part.to_json()
+        return content
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, Enum):
@@ -154,9 +163,13 @@ def rebuilt(kind: Any, content: Any) -> Any:
     if isinstance(kind, type):
         if dataclasses.is_dataclass(kind):
             hints, names = _hints(kind), _names_in_json(kind)
-            return kind(
-                **{name: rebuilt(hints[name], content[shown]) for name, shown in names.items() if shown in content}
-            )
+            fields: dict[str, Any] = {
+                name: rebuilt(hints[name], content[shown]) for name, shown in names.items() if shown in content
+            }
+            for name in (name for name, shown in names.items() if not shown and name not in fields):
+                read = getattr(hints[name], "from_json", None)
+                fields[name] = rebuilt(hints[name], content) if read is None else read(content)
+            return kind(**fields)
         if issubclass(kind, Enum | Path):
             return kind(content)
         if kind is float and content is not None:
@@ -171,7 +184,8 @@ def _key(kind: Any, key: str) -> Any:
 
 @cache
 def _names_in_json(kind: type[Any]) -> dict[str, str]:
-    return {field.name: field.metadata.get(_NAME, field.name) for field in dataclasses.fields(kind) if field.init}
+    names = {field.name: field.metadata.get(_NAME, field.name) for field in dataclasses.fields(kind) if field.init}
+    return {name: shown for name, shown in names.items() if shown is not None}
 
 
 @cache

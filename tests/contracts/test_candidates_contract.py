@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError
 from aegis.learners.candidate import Part
 from aegis.learners.sample import Sample
 from aegis.library.advise import advise
-from aegis.library.advising.candidate_kinds import CANDIDATES, Kind, Workshop, make_candidates
-from aegis.library.advising.counting import count
+from aegis.library.advising.candidate_kinds import CANDIDATES, CandidateInputs, CandidateKind, make_candidates
 from aegis.library.advising.racing import sample_of
 from aegis.privacy.policy import Policy
 
@@ -42,11 +42,11 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def workshop(people: Path, policy: dict[str, object]) -> Workshop:
+def inputs(people: Path, policy: dict[str, object]) -> CandidateInputs:
     dataset = open_dataset(people, roles=Roles(quasi_identifying=("age", "town"), sensitive=("ill",), label="health"))
-    counted = count(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
+    counted = count_table(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
     rules = Policy.from_mapping(policy)
-    return Workshop(
+    return CandidateInputs(
         dataset=dataset,
         sample=sample_of(dataset, counted, label_bins=None, seed=0),
         policy=rules,
@@ -70,7 +70,7 @@ def part_of(sample: Sample, rows: np.ndarray, number: int = 0) -> Part:
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_kind_answers_for_the_rows_it_was_asked_about(people: Path, name: str) -> None:
-    shop = workshop(people, {"k": 5})
+    shop = inputs(people, {"k": 5})
     makings = make_candidates([name], shop)
     assert not makings.rejected
     assert makings.made
@@ -89,7 +89,7 @@ def test_a_kind_answers_for_the_rows_it_was_asked_about(people: Path, name: str)
 @pytest.mark.parametrize("name", MADE)
 def test_what_is_fitted_is_fitted_on_the_training_rows_alone(people: Path, name: str) -> None:
     """The test rows' labels and the order of the test rows change nothing of what models train on."""
-    shop = workshop(people, {"k": 5})
+    shop = inputs(people, {"k": 5})
     (made, *_) = make_candidates([name], shop).made
     part = part_of(shop.sample, np.arange(600))
     turned = replace(
@@ -104,7 +104,7 @@ def test_what_is_fitted_is_fitted_on_the_training_rows_alone(people: Path, name:
 
 @pytest.mark.parametrize("name", MADE)
 def test_equal_seeds_give_equal_candidates(people: Path, name: str) -> None:
-    shop = workshop(people, {"k": 5})
+    shop = inputs(people, {"k": 5})
     part = part_of(shop.sample, np.arange(300))
     splits = [make_candidates([name], shop).made[0].candidate.split(part, draw=0) for _ in range(2)]
     for one, two in zip(splits[0].columns, splits[1].columns, strict=True):
@@ -113,7 +113,7 @@ def test_equal_seeds_give_equal_candidates(people: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", JUDGED)
 def test_a_policy_that_cannot_hold_rejects_with_a_reason(people: Path, name: str) -> None:
-    shop = workshop(people, {"k": 5, "l": {"ill": 9}})
+    shop = inputs(people, {"k": 5, "l": {"ill": 9}})
     makings = make_candidates([name], shop)
     bad = {**makings.rejected, **{m.name: m.verdict.reason for m in makings.made if not m.verdict.satisfied}}
     assert len(bad) == 1
@@ -149,7 +149,7 @@ def test_all_kinds_race_on_one_scale(people: Path) -> None:
 
 
 @contextmanager
-def registered(kind: Kind) -> Iterator[None]:
+def registered(kind: CandidateKind) -> Iterator[None]:
     CANDIDATES.add(kind.name, kind)
     try:
         yield
@@ -175,7 +175,7 @@ def test_what_cannot_be_used_is_refused(people: Path) -> None:
 
 
 def test_nothing_is_sanitized_where_nothing_is_sensitive(people: Path) -> None:
-    shop = workshop(people, {"k": 5})
+    shop = inputs(people, {"k": 5})
     bare = replace(shop, roles=Roles(quasi_identifying=("age", "town"), label="health"))
     makings = make_candidates(["sanitized"], bare)
     assert not makings.made

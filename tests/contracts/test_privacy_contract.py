@@ -96,8 +96,8 @@ def test_every_model_declares_what_others_say_of_it() -> None:
         assert model.reference
         assert model.describe().endswith((".", ":"))
         assert model.promise(on="age", of="illness").endswith(".")
-        assert model.asked in model.rules
-        assert model.threshold == getattr(model, model.asked)
+        assert model.threshold_name in model.rules
+        assert model.threshold == getattr(model, model.threshold_name)
     for _, kind in MODELS.items():
         if kind.written is not None:
             assert kind.written.bare in kind.rules
@@ -176,7 +176,7 @@ def test_a_verdict_agrees_with_itself(name: str, make: Make, seed: int) -> None:
     assert verdict.failing.shape == table.sizes.shape
     assert verdict.records_failing == table.sizes[verdict.failing].sum()
     assert verdict.value is not None
-    if MODELS[name].asked == "k" or "k" not in model.parameters():  # else it asks for two things at once
+    if MODELS[name].threshold_name == "k" or "k" not in model.parameters():  # else it asks for two things at once
         assert worse(model, verdict.value, model.threshold) <= (not verdict.satisfied)
     assert set(model.needs) <= {"s", "y"}
     written = json.loads(json.dumps(verdict.as_certificate(), allow_nan=False))
@@ -195,7 +195,7 @@ def test_the_worst_value_is_the_threshold_that_just_holds(name: str, make: Make,
     model, table = MODELS[name].from_parameters(given_parameters), random_table(rng)
     value = model.judge(table).value
     assert value is not None
-    key = MODELS[name].asked
+    key = MODELS[name].threshold_name
     harder = value + 1 if model.bound is Bound.AT_LEAST else value * 0.99 - 1e-6
     exact: Any = int(value) if isinstance(given_parameters[key], int) and np.isfinite(value) else value
     for asked, expected in [(exact, model.bound is not Bound.BELOW), (type(exact)(harder), False)]:

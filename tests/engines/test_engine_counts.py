@@ -14,9 +14,9 @@ from aegis.counts.answer import ask
 from aegis.counts.collect import Limits, count_joints
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.profile import profile
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
+from aegis.inspection.profile import profile
 from aegis.library.advise import advise
 from aegis.library.summarize import summarize
 from aegis.releases.row_digest import ROW, Digests

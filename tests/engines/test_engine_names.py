@@ -15,12 +15,12 @@ import pytest
 import typer
 
 from aegis.counts.answer import ask, count_rows
-from aegis.counts.profile import profile
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.spark import connect_spark, master_of
 from aegis.errors import DataError, EngineError
+from aegis.inspection.profile import profile
 from aegis.main import app, call
 
 Uploader = Callable[[pa.Table], tuple[str, str]]

@@ -357,7 +357,7 @@ def test_rows_that_left_under_another_ledger_are_refused_before_any_question(aeg
     copy.write_bytes(data.read_bytes())
     answer = aegis("start", copy, "-y", *QUICK)
     assert answer.status == 2
-    assert "something left before" in answer.err
+    assert "something was released before" in answer.err
     assert "2 of 6" not in answer.err
 
 

@@ -102,7 +102,7 @@ def _refused(*_: object, **__: object) -> None:
 def test_what_is_refused_gives_way_to_the_next(
     aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raced: Comparison
 ) -> None:
-    monkeypatch.setattr(import_module("aegis.library.guided.leaving"), "release_finished", _refused)
+    monkeypatch.setattr(import_module("aegis.library.guided.candidate_release"), "release_finished", _refused)
     monkeypatch.setattr(import_module("aegis.library.start"), "compare", lambda *_, **__: raced)
     answer = aegis("start", _shop(tmp_path), "-y", *BOXES)
     assert answer.status == 0, answer.err
@@ -125,7 +125,7 @@ def test_the_page_offers_boxes_and_asks_again_where_they_are_refused(
     assert session.comparison is not None
     assert "boxes" in session.comparison.able
     with monkeypatch.context() as while_refused:
-        while_refused.setattr(import_module("aegis.library.guided.leaving"), "release_finished", _refused)
+        while_refused.setattr(import_module("aegis.library.guided.candidate_release"), "release_finished", _refused)
         session.take("choose", {"candidate": ["boxes"]})
         session.wait()
     assert "boxes was not released: a group is too small as written; choose again" in session.problem
@@ -157,7 +157,7 @@ def test_what_is_kept_between_two_sittings_knows_what_can_leave(raced: Compariso
     others = again
     for name in again.able[:-1]:
         others = others.without(name, because="refused")
-    with pytest.raises(PolicyNotSatisfiedError, match="no other candidate can leave"):
+    with pytest.raises(PolicyNotSatisfiedError, match="no other candidate can be released"):
         others.without(again.able[-1], because="refused")
 
 

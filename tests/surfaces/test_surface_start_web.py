@@ -71,7 +71,7 @@ def test_the_page_leads_to_a_release(site: Site, tmp_path: Path) -> None:
     _step(site, "policy", purpose="internal", k="4")
     _step(site, "compare")
     assert session.problem == ""
-    assert "Which one shall leave?" in site.page()
+    assert "Which one shall be released?" in site.page()
     _step(site, "choose")
     assert session.stage == "done", session.problem
     done = site.page()
@@ -173,7 +173,7 @@ def test_the_path_is_walked_in_a_browser(site: Site, browser: Any, width: int) -
     assert fits()
     page.get_by_role("button", name="This must hold").click()
     page.get_by_role("button", name="Make them").click()
-    page.get_by_role("heading", name="Which one shall leave?").wait_for()
+    page.get_by_role("heading", name="Which one shall be released?").wait_for()
     assert fits()
     page.get_by_role("button", name="Release it").click()
     page.get_by_role("heading", name="Released").wait_for()

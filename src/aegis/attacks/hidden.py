@@ -26,10 +26,10 @@ _SHOWN_OR_HIDDEN = Domain.of(Kind.BOOLEAN, [False, True])
 
 def starred_rows(texts: Mapping[str, tuple[tuple[str | None, ...], Codes]], known: Sequence[str]) -> NDArray[np.bool_]:
     """The rows that show a star in every quasi-identifier."""
-    there = [texts[name] for name in known if name in texts]
-    rows = len(there[0][1]) if there else 0
-    starred = np.full(rows, bool(there))
-    for labels, codes in there:
+    columns = [texts[name] for name in known if name in texts]
+    rows = len(columns[0][1]) if columns else 0
+    starred = np.full(rows, bool(columns))
+    for labels, codes in columns:
         starred &= np.array([text == STAR for text in labels], dtype=bool)[codes]
     return starred
 

@@ -197,7 +197,9 @@ class _Reader:
         if listed.unnamed:
             if self._named is None:
                 sets = [ValueSet.parse(text) for text in self._written if text is not None]
-                self._named = frozenset(value for each in sets if each is not None for value in each.values)
+                self._named = frozenset(
+                    value for value_set in sets if value_set is not None for value in value_set.values
+                )
             inside = [
                 is_inside or value not in self._named for is_inside, value in zip(inside, self._shown(), strict=True)
             ]

@@ -10,10 +10,8 @@ from aegis.commands import terminal
 from aegis.commands.command import CHOOSE, command
 from aegis.commands.fields import (
     ROLES,
-    Argument,
     Goal,
     LabelBins,
-    Option,
     PathLike,
     Person,
     PolicyLike,
@@ -28,6 +26,7 @@ from aegis.commands.fields import (
     replacing,
 )
 from aegis.errors import OptionError
+from aegis.operation import Argument, Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
     ] = None
     label_bins: LabelBins = None
     goal: Goal = None
-    rows: Annotated[int, Option("At most so many rows are drawn for the models.", minimum=30)] = 20_000
+    rows: Annotated[int, Option("The most rows that models are trained and tested on.", minimum=30)] = 20_000
     fast: Annotated[bool, Option("Rank from counts alone, without training a model.")] = False
     measure: Annotated[str | None, Option("Rank by this measure, from counts alone; see aegis measures.")] = None
     reference: Annotated[str, Option("What losses are compared with.", choices=REFERENCES, only_with="measure")] = (
@@ -88,7 +87,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
         Option("Kinds of candidates to make: masks, search, clusters, boxes, sanitized, synthetic; comma separated."),
     ] = ("masks",)
     seconds: Annotated[
-        float | None, Option("The most that a search for candidates may take (search, sanitized).", above=0)
+        float | None, Option("Time limit of a search for candidates in seconds (search, sanitized).", above=0)
     ] = None
     ways: Annotated[
         bool,

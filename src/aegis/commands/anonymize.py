@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     ROLES,
     Data,
     HierarchiesLike,
-    Option,
     PathLike,
     Person,
     PolicyLike,
@@ -25,6 +24,7 @@ from aegis.commands.fields import (
 )
 from aegis.commands.release import Release
 from aegis.errors import OptionError
+from aegis.operation import Option
 
 if TYPE_CHECKING:
     from aegis.library.anonymize import Anonymization
@@ -35,7 +35,7 @@ SCALES = ("raw", "standardised")
 FEWEST = "The fewest records a class may have."
 Classes = Annotated[int | None, Option("How many classes, as many as fit unless given (mo-obam).", minimum=1)]
 Diversity = Annotated[int, Option("The fewest values of each sensitive attribute in a class.", minimum=1)]
-Categorical = Annotated[Sequence[str], Option("Number columns that name categories, comma separated.")]
+Categorical = Annotated[Sequence[str], Option("Columns of numbers that stand for categories, comma separated.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +45,11 @@ class Clustering(WithRoles, Working):
     l: Diversity = 1  # noqa: E741  as in l-diversity
     classes: Classes = None
     trade_off: Annotated[
-        float, Option("How much mixed secrets matter against loss, the paper's λ: 0 to 1 (mo-obam).")
+        float, Option("Weight of diverse sensitive values against information loss, the paper's λ: 0 to 1 (mo-obam).")
     ] = 0.0
-    seconds: Annotated[float | None, Option("Time for a search (mo-obam, 20 unless given).", minimum=0)] = None
+    seconds: Annotated[
+        float | None, Option("Time limit of a search in seconds (mo-obam, 20 unless given).", minimum=0)
+    ] = None
     categorical: Categorical = ()
     seed: Seed = 0
 
@@ -67,11 +69,11 @@ class Clustering(WithRoles, Working):
 
 @dataclass(frozen=True)
 class Anonymize(Clustering):
-    """Replace quasi-identifiers by the centres of classes of at least k records, or by boxes. Rows stay in order."""
+    """Replace quasi-identifiers by the centres of groups, or by intervals and sets (boxes). Rows stay in order."""
 
     data: Data
     _: KW_ONLY
-    k: Annotated[int | None, Option(f"{FEWEST} A policy says it too.", minimum=1)] = None
+    k: Annotated[int | None, Option(f"{FEWEST} A policy says it otherwise.", minimum=1)] = None
     policy: Annotated[PolicyLike | None, Option("What every class must satisfy (boxes, mo-obam).")] = None
     person: Person = None
     label: Annotated[
@@ -163,7 +165,9 @@ def show(done: Anonymization, options: Anonymize) -> None:
     if done.as_they_are:
         terminal.aside(f"published as they are: {', '.join(done.as_they_are)}")
     if not done.exit_status:
-        terminal.aside("judged alone and not on record: aegis release judges it with all that left of the same rows")
+        terminal.aside(
+            "judged alone and not on record: aegis release judges it with all earlier releases of the same rows"
+        )
         source = terminal.word(options.data) if isinstance(options.data, str | Path) else "SOURCE"
         policy = terminal.word(options.policy) if isinstance(options.policy, str | Path) else "POLICY.yaml"
         terminal.next_step(

@@ -12,11 +12,9 @@ from rich.text import Text
 from aegis.commands import terminal
 from aegis.commands.command import JUDGE, command
 from aegis.commands.fields import (
-    Argument,
     ConfigurationLike,
     Hierarchies,
     Label,
-    Option,
     Person,
     PolicyLike,
     Report,
@@ -26,6 +24,7 @@ from aegis.commands.fields import (
     Working,
     replacing,
 )
+from aegis.operation import Argument, Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AttackOptions(WithRoles, Working):
-    """Attack releases as somebody would who holds them all; the original says whether he is right.
+    """Attack releases as somebody would who has them all; the original tells how often that is right.
 
     Exit status 1 where more people are exposed than ``attacks:`` of the policy allows.
     """
@@ -42,7 +41,7 @@ class AttackOptions(WithRoles, Working):
     releases: Annotated[Sequence[Path | str], Argument("Released files (.csv or .parquet), one or more.")]
     _: KW_ONLY
     original: Annotated[TableLike, Option("The table that they were made of; it never leaves this machine.")]
-    policy: Annotated[PolicyLike | None, Option("What was promised, with limits for attacks (YAML).")] = None
+    policy: Annotated[PolicyLike | None, Option("The privacy policy, with limits for attacks (YAML).")] = None
     config: Annotated[
         Sequence[ConfigurationLike],
         Option(

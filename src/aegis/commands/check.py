@@ -15,23 +15,22 @@ from aegis.commands.fields import (
     Data,
     Hierarchies,
     Label,
-    Option,
     PathLike,
     Person,
     PolicyLike,
     SeveralConfigurations,
     WithIdentifying,
 )
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.check import Checked
-    from aegis.privacy.verdict import StatedVerdict
 
 
 @dataclass(frozen=True)
 class Check(WithIdentifying):
-    """Hold a table against a policy: as it is, masked by a configuration, or by several whose rows can be linked.
+    """Check a table against a policy: as it is, masked by a configuration, or by several whose rows can be linked.
 
     Files that were released of it are judged like configurations.
 
@@ -40,7 +39,7 @@ class Check(WithIdentifying):
 
     data: Data
     _: KW_ONLY
-    policy: Annotated[PolicyLike, Option("The policy file (YAML).")]
+    policy: Annotated[PolicyLike, Option("The privacy policy (YAML).")]
     config: Annotated[
         SeveralConfigurations | None,
         Option(
@@ -75,13 +74,14 @@ class Check(WithIdentifying):
 @command("check", Check, run="aegis.library.check:check", group=JUDGE)
 def show(checked: Checked, options: Check) -> None:
     """What every model found, the classes that fail, and the next step."""
-    starred = f", {checked.suppressed:,} suppressed" if checked.suppressed else ""
     several = f"{', '.join(checked.together)} together · " if checked.together else ""
-    show_verdicts(
+    terminal.show_verdicts(
         checked.models,
-        title=f"{several}{', '.join(checked.roles.quasi_identifying)} · "
-        f"{count(checked.records, 'record')} in {count(checked.classes, 'class', 'classes')}, "
-        f"the smallest of {people(checked.smallest_class, checked.unit)}{starred}",
+        title=f"{several}{', '.join(checked.roles.quasi_identifying)} · {count(checked.records, 'record')}",
+        classes=checked.classes,
+        smallest=checked.smallest_class,
+        unit=checked.unit,
+        suppressed=checked.suppressed,
     )
     _show_worst(checked)
     _show_unlisted(checked.unlisted_are_insensitive)
@@ -95,40 +95,6 @@ def show(checked: Checked, options: Check) -> None:
     if len(options.configs) == 1:
         config = terminal.word(options.configs[0])
         terminal.next_step(f"aegis release {again} --config {config} --policy {policy} --out released.parquet")
-
-
-def people(size: int, unit: str | None) -> str:
-    """The size of a class, in people where they are counted."""
-    return f"{size:,}" if unit is None else f"{count(size, 'person', 'people')} by {unit}"
-
-
-def show_verdicts(verdicts: Sequence[StatedVerdict], *, title: str) -> None:
-    """One line per model: what was asked, what was found, and whether that is enough."""
-    rows: list[list[str | Text]] = []
-    for verdict in verdicts:
-        row = verdict.as_row()
-        rows.append(
-            [
-                verdict.name,
-                verdict.attribute or "",
-                ", ".join(f"{name} {value}" for name, value in verdict.parameters.items()),
-                row["asked"],
-                row["found"],
-                Text("yes", style="green") if verdict.satisfied else Text("NO", style="bold red"),
-            ]
-        )
-    columns: list[str | tuple[str, str]] = [
-        "model",
-        "attribute",
-        "with",
-        ("asked", "right"),
-        ("found", "right"),
-        "satisfied",
-    ]
-    if not any(row[2] for row in rows):
-        columns, rows = columns[:2] + columns[3:], [row[:2] + row[3:] for row in rows]
-    terminal.out().print(Text(title, style="bold"), soft_wrap=True)
-    terminal.out().print(terminal.table("", columns, rows))
 
 
 def _show_unlisted(names: Sequence[str]) -> None:

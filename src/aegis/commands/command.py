@@ -43,7 +43,7 @@ GROUP_HELP = {
     "audit": "The catalog's record of who did what.",
     "curve": "Trade-off curves of sanitizers: theory, baselines, and what an audit measured.",
     "key": "The keys that certificates are signed with.",
-    "ledger": "What left of a table, and what that still allows.",
+    "ledger": "The record of what was released from a table, and its privacy budget.",
     "push": "Send what a provider made to a catalog.",
 }
 """What is said of commands that have commands."""

@@ -10,7 +10,8 @@ from aegis.candidates.clusters.methods import ANONYMIZERS, check_methods
 from aegis.commands import terminal
 from aegis.commands.anonymize import FEWEST, Clustering
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import AllCores, Data, Label, Option, PathLike, Report, replacing
+from aegis.commands.fields import AllCores, Data, Label, PathLike, Report, replacing
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Compare(Clustering):
         ),
     ] = "released"
     cache: Annotated[
-        PathLike | None, Option("A folder for what is done: an interrupted comparison goes on from there.")
+        PathLike | None, Option("A folder that keeps results: an interrupted comparison continues from there.")
     ] = None
     jobs: AllCores = None
     report: Report = None

@@ -11,21 +11,19 @@ from aegis.commands.command import CHOOSE, LOOK_UP, command
 from aegis.commands.fields import (
     MASK_COLUMNS,
     STRENGTHS,
-    Argument,
     ConfigurationLike,
     Data,
     Hierarchies,
     HierarchiesLike,
     Label,
     LabelBins,
-    Option,
-    Options,
     PathLike,
     Seed,
     WithIdentifying,
     Working,
     replacing,
 )
+from aegis.operation import Argument, Option, Options
 from aegis.plural import count as counted
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ class Generate(WithIdentifying, Working):
     out: Annotated[PathLike | None, Option("The YAML or JSON file to write.")] = None
     label: Label = None
     label_bins: LabelBins = None
-    count: Annotated[int, Option("How many.", minimum=1)] = 50
+    count: Annotated[int, Option("How many configurations to make.", minimum=1)] = 50
     strength: Annotated[str, Option("How strong they are.", choices=STRENGTHS)] = "mixed"
     masks: Annotated[Sequence[str], Option("Only these masks, comma separated.")] = ()
     mask_columns: Annotated[Sequence[str], Option(MASK_COLUMNS)] = ()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.candidates.sanitizers.trainings import training_for
 from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import Option, PathLike, Report, Seed, Working, replacing
+from aegis.commands.fields import PathLike, Report, Seed, Working, replacing
 from aegis.errors import OptionError
+from aegis.operation import Option
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.curve import Curve

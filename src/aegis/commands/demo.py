@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.commands import terminal
 from aegis.commands.advise import show_ranking
 from aegis.commands.command import START, command
-from aegis.commands.fields import Option, PathLike, Seed, Working
+from aegis.commands.fields import PathLike, Seed, Working
+from aegis.operation import Option
 
 if TYPE_CHECKING:
     from aegis.ranking.ranking import Ranking

@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     Jobs,
     Label,
     LabelBins,
-    Option,
     PathLike,
     Proposing,
     Report,
@@ -24,6 +23,7 @@ from aegis.commands.fields import (
     replacing,
 )
 from aegis.errors import OptionError
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:

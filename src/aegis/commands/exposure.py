@@ -9,7 +9,8 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import JUDGE, command
-from aegis.commands.fields import Argument, Option, Options, SummaryLike
+from aegis.commands.fields import SummaryLike
+from aegis.operation import Argument, Option, Options
 
 if TYPE_CHECKING:
     from aegis.counts.exposure import AttributeExposure, Exposure, MaskExposure
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expose(Options):
-    """Say what published summaries show when laid over each other: the smallest cells, and the records in them."""
+    """Show what published summaries reveal when combined: the smallest cells, and the records in them."""
 
     summary: Annotated[SummaryLike, Argument("A summary folder.")]
     _: KW_ONLY

@@ -7,7 +7,7 @@ a terminal gives, which is all that the command line needs to know and costs no 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -44,7 +44,7 @@ else:
 
 DATA = "Reading the data"
 ROLES = "Roles of columns"
-LEDGER = "Together with what is out"
+LEDGER = "Earlier releases"
 NO_LEDGER = "none"
 """The answer to ``--ledger`` that judges a table alone."""
 _WITHOUT_LEDGER_UNUSED = frozenset({"recipient", "despite_ledger", "rows_of"})
@@ -57,7 +57,7 @@ Data = Annotated[
     ),
 ]
 Seed = Annotated[int, Option("Equal seeds give equal results.")]
-Overwrite = Annotated[bool, Option("Replace an output that exists.")]
+Overwrite = Annotated[bool, Option("Replace output files that exist.")]
 """For operations that always write; see `replacing`."""
 Report = Annotated[PathLike | None, Option("Write a self-contained HTML report here.", writes="report")]
 Label = Annotated[str | None, Option("The column to be predicted.", section=ROLES)]
@@ -77,7 +77,7 @@ RolesFile = Annotated[
 Identifying = Annotated[Sequence[str], Option("Columns that name a person, comma separated.", section=ROLES)]
 Person = Annotated[
     str | None,
-    Option("The column that says whose records they are: people are counted, not records.", section=ROLES),
+    Option("The column that says which rows are of one person: people are counted instead of rows.", section=ROLES),
 ]
 AllCores = Annotated[
     int | None, Option("Processes that work at the same time (default: one for each core).", minimum=1)
@@ -86,7 +86,7 @@ AllCores = Annotated[
 
 def replacing(*outputs: str) -> Option:
     """``--overwrite`` of an operation that writes only where one of these ``outputs`` is given."""
-    return Option("Replace an output that exists.", only_with=outputs)
+    return Option("Replace output files that exist.", only_with=outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +155,8 @@ class WithLedger(Options):
     ledger: Annotated[
         PathLike | None,
         Option(
-            "The ledger of what left before (default: DATA.ledger.jsonl beside a file; no ledger with --engine); none "
-            "to judge it alone.",
+            "The ledger of earlier releases (default: DATA.ledger.jsonl beside a file; no ledger with --engine); "
+            "none to leave them out of account.",
             section=LEDGER,
         ),
     ] = None
@@ -177,11 +177,17 @@ class WithLedger(Options):
 
 
 DespiteLedger = Annotated[
-    str | None, Option("Why it may leave although it breaks the policy together with what is out.", section=LEDGER)
+    str | None,
+    Option(
+        "A reason to release although the policy is broken together with earlier releases; the certificate states it.",
+        section=LEDGER,
+    ),
 ]
 
 GOALS = ("accuracy", "balanced-accuracy", "auc", "log-loss", "r2", "mae")
-Goal = Annotated[str | None, Option("What models are to reach; by the label's kind if not named.", choices=GOALS)]
+Goal = Annotated[
+    str | None, Option("The metric that models are judged by (default: by the label's kind).", choices=GOALS)
+]
 
 LEDGER_OPTIONS = ("ledger", "recipient")
 
@@ -189,8 +195,7 @@ ROLE_OPTIONS = ("roles", "identifying", "quasi", "sensitive", "insensitive")
 
 
 MASK_COLUMNS = (
-    "Columns that generated configurations mask: the quasi-identifying ones if not named, or all where nobody said "
-    "which those are."
+    "Columns that generated configurations mask (default: the quasi-identifying ones, or all if none is named)."
 )
 
 
@@ -208,50 +213,3 @@ class Proposing(Options):
     masks: Annotated[Sequence[str], Option("Only these masks in generated configurations.", only_with="generate")] = ()
     mask_columns: Annotated[Sequence[str], Option(MASK_COLUMNS, only_with="generate")] = ()
     hierarchies: Hierarchies = None
-
-
-__all__ = [
-    "DATA",
-    "GOALS",
-    "KW_ONLY",
-    "LEDGER",
-    "LEDGER_OPTIONS",
-    "MASK_COLUMNS",
-    "NO_LEDGER",
-    "READING",
-    "ROLES",
-    "ROLE_OPTIONS",
-    "STRENGTHS",
-    "AllCores",
-    "Argument",
-    "ConfigurationLike",
-    "ConfigurationsLike",
-    "Data",
-    "DespiteLedger",
-    "Engine",
-    "Hierarchies",
-    "HierarchiesLike",
-    "Jobs",
-    "Label",
-    "LabelBins",
-    "Option",
-    "Options",
-    "Overwrite",
-    "PathLike",
-    "Person",
-    "PolicyLike",
-    "Proposing",
-    "Quasi",
-    "Reading",
-    "Report",
-    "Seed",
-    "Sensitive",
-    "SeveralConfigurations",
-    "SummaryLike",
-    "TableLike",
-    "WithIdentifying",
-    "WithLedger",
-    "WithRoles",
-    "Working",
-    "replacing",
-]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
 from aegis.commands.command import CHOOSE, command
-from aegis.commands.fields import Data, HierarchiesLike, Option, PathLike, Person, WithRoles, replacing
+from aegis.commands.fields import Data, HierarchiesLike, PathLike, Person, WithRoles, replacing
+from aegis.operation import Option
 
 if TYPE_CHECKING:
     from aegis.library.hierarchies import HierarchyPreview

@@ -14,7 +14,7 @@ from aegis.operation import listed
 from aegis.plural import count
 
 if TYPE_CHECKING:
-    from aegis.counts.profile import Profile
+    from aegis.inspection.profile import Profile
 
 
 @dataclass(frozen=True)

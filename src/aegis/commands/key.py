@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
 from aegis.commands.command import RELEASE, command
-from aegis.commands.fields import Argument, Options, PathLike
+from aegis.commands.fields import PathLike
+from aegis.operation import Argument, Options
 
 if TYPE_CHECKING:
     from aegis.library.key import KeyFacts

@@ -1,4 +1,4 @@
-"""``aegis ledger``: what left of a table, what no longer counts, and the budget that all of it keeps."""
+"""``aegis ledger``: what was released from a table, what no longer counts, and the budget that all of it keeps."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from aegis.commands import terminal
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import (
     LEDGER,
-    Argument,
     ConfigurationLike,
     Data,
     Hierarchies,
     Label,
-    Option,
-    Options,
     PathLike,
     PolicyLike,
     Reading,
@@ -24,6 +21,7 @@ from aegis.commands.fields import (
     WithLedger,
 )
 from aegis.commands.synthesize import Synthesize
+from aegis.operation import Argument, Option, Options
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ LedgerPath = Annotated[
 
 @dataclass(frozen=True)
 class LedgerShow(Options):
-    """Show what left of a table, when, to whom and how, and see that nobody changed the record."""
+    """Show what was released from a table, when, to whom and how, and check that nobody changed the record."""
 
     data: Annotated[PathLike, Argument("The table, or its ledger (.ledger.jsonl).")]
     _: KW_ONLY
@@ -46,7 +44,7 @@ class LedgerShow(Options):
 
 @dataclass(frozen=True)
 class LedgerAdd(WithIdentifying, WithLedger):
-    """Put a release on record that was made of this table, as it is now, without the ledger."""
+    """Record a release that was made of this table, as it is now, without the ledger."""
 
     data: Data
     _: KW_ONLY
@@ -65,12 +63,12 @@ class LedgerAdd(WithIdentifying, WithLedger):
 
 @dataclass(frozen=True)
 class LedgerForget(Options):
-    """Say that a release no longer counts, and why. Its entry stays, and so does the budget that it spent."""
+    """Record that a release no longer counts, and why. Its entry stays, and so does the budget that it spent."""
 
     data: Annotated[PathLike, Argument("The table, or its ledger (.ledger.jsonl).")]
     release: Annotated[int, Argument("The number of the release, as aegis ledger show has it.")]
     _: KW_ONLY
-    reason: Annotated[str, Option("Why nobody can put it beside another release.")]
+    reason: Annotated[str, Option("Why nobody can combine it with another release.")]
     table: Annotated[str | None, Option("The table of a database file.")] = None
 
 

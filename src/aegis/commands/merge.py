@@ -7,8 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands.command import CHOOSE, command
-from aegis.commands.fields import Argument, Option, Options, PathLike, SummaryLike, replacing
+from aegis.commands.fields import PathLike, SummaryLike, replacing
 from aegis.commands.summarize import description, show_summary
+from aegis.operation import Argument, Option, Options
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary

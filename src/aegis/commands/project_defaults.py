@@ -87,7 +87,7 @@ def _words(name: str, project: Project) -> tuple[str, ...]:
         values = value if isinstance(value, list) else [] if value is None else [value]
         if name in _COLUMNS and values:
             return (f"--{name.replace('_', '-')}", listed(values))
-        return tuple(word for each in values for word in (f"--{name}", str(each)))
+        return tuple(word for part in values for word in (f"--{name}", str(part)))
     made: Mapping[str, Callable[[], tuple[str, ...]]] = {
         "data": lambda: (project.source,),
         "original": lambda: ("--original", project.source),

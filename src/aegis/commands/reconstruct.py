@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
 from aegis.commands.command import RELEASE, command
-from aegis.commands.fields import Argument, Option, Overwrite, PathLike, Reading, TableLike
+from aegis.commands.fields import Overwrite, PathLike, Reading, TableLike
+from aegis.operation import Argument, Option
 from aegis.plural import count
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import LOOK_UP, command
-from aegis.commands.fields import Option, Options
+from aegis.operation import Option, Options
 
 if TYPE_CHECKING:
     from aegis.library.reference import MaskList, MeasureList

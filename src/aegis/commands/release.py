@@ -1,4 +1,4 @@
-"""``aegis release`` and ``aegis apply``: rows masked and written, with a certificate or without a check."""
+"""``aegis release``: rows masked and written, with a certificate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from aegis.commands import terminal
-from aegis.commands.check import people, show_verdicts
 from aegis.commands.command import RELEASE, command
 from aegis.commands.fields import (
     LEDGER,
@@ -18,7 +17,6 @@ from aegis.commands.fields import (
     DespiteLedger,
     Hierarchies,
     Label,
-    Option,
     Overwrite,
     PathLike,
     Person,
@@ -26,23 +24,23 @@ from aegis.commands.fields import (
     WithIdentifying,
     WithLedger,
 )
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
-    from aegis.library.apply import Applied
     from aegis.library.release import Released
 
-Fitted = Annotated[PathLike | None, Option("Write the configuration as fitted to these rows here (YAML).")]
-Mapped = Annotated[PathLike | None, Option("Write what became of each value here (CSV, readable by you only).")]
+Fitted = Annotated[PathLike | None, Option("Write the fitted configuration, for new rows, to this file (YAML).")]
+Mapped = Annotated[PathLike | None, Option("Write what each value became to this file (CSV, readable by you only).")]
 
 
 @dataclass(frozen=True)
 class Release(WithIdentifying, WithLedger):
-    """Write a masked table with its certificate, if it satisfies the policy together with all that left before."""
+    """Write a masked table with its certificate, if it satisfies the policy together with all earlier releases."""
 
     data: Data
     _: KW_ONLY
-    policy: Annotated[PolicyLike, Option("What must hold (YAML).")]
+    policy: Annotated[PolicyLike, Option("The privacy policy (YAML).")]
     out: Annotated[str | Path, Option("A .csv or .parquet file, or a database URL (…#table).")]
     config: Annotated[
         ConfigurationLike | None,
@@ -67,7 +65,7 @@ class Release(WithIdentifying, WithLedger):
     ] = ()
     sign: Annotated[PathLike | None, Option("Sign the certificate with this private key (aegis key new).")] = None
     for_: Annotated[
-        str | None, Option("The catalog's request that it is made for; the certificate is good for no other.")
+        str | None, Option("The catalog's request that the release is for; its certificate is valid for that one only.")
     ] = None
     fitted: Fitted = None
     mapping: Mapped = None
@@ -76,7 +74,7 @@ class Release(WithIdentifying, WithLedger):
     rows_of: Annotated[
         PathLike | None,
         Option(
-            "The table that a finished one was made of, in the same order: judge it by that table's ledger.",
+            "The original of a table that was anonymized before, rows in the same order: its ledger is used.",
             section=LEDGER,
         ),
     ] = None
@@ -91,12 +89,7 @@ class Release(WithIdentifying, WithLedger):
 @command("release", Release, run="aegis.library.release:release", group=RELEASE)
 def show_released(released: Released, options: Release) -> None:
     """The verdicts on what was written, what it keeps, and how to check it."""
-    starred = f", {released.suppressed:,} suppressed" if released.suppressed else ""
-    show_verdicts(
-        released.verdicts,
-        title=f"{released.out} · {count(released.rows, 'row')} in {count(released.classes, 'class', 'classes')}, "
-        f"the smallest of {people(released.smallest_class, released.unit)}{starred}",
-    )
+    show_written(released)
     if released.kept_share is not None:
         share = released.kept_share  # what exceeds the whole was gained, not kept
         shown = "all" if share > 1.0005 else f"{100 * share:.1f} %"
@@ -110,38 +103,25 @@ def show_released(released: Released, options: Release) -> None:
     terminal.next_step(f"aegis verify {terminal.word(released.out)} {terminal.word(released.certificate_path)}")
 
 
+def show_written(released: Released) -> None:
+    """The verdicts on what was written."""
+    terminal.show_verdicts(
+        released.verdicts,
+        title=f"{released.out} · {count(released.rows, 'row')}",
+        classes=released.classes,
+        smallest=released.smallest_class,
+        unit=released.unit,
+        suppressed=released.suppressed,
+    )
+
+
 def show_ledger(ledger: Mapping[str, Any] | None) -> None:
     """What the release was judged together with, and what waits."""
     if ledger is None:
-        terminal.aside("judged alone: there is no ledger of what left before")
+        terminal.aside("judged alone: there is no ledger of earlier releases")
         return
     beside = count(len(ledger["together_with"]), "earlier release")
     terminal.aside(f"entry {ledger['number']} of {ledger['name']}, judged together with {beside}")
     if ledger["held"] or ledger["withdrawn"]:
         waiting = count(ledger["held"] + ledger["withdrawn"], "row")
         terminal.aside(f"{waiting} wait: alone among those that came or left since, they would be told apart")
-
-
-@dataclass(frozen=True)
-class Apply(WithIdentifying):
-    """Mask rows without checking a policy; values never seen go to open buckets or become * (see the how-to)."""
-
-    data: Data
-    _: KW_ONLY
-    config: Annotated[ConfigurationLike, Option("The configuration to mask by (YAML or JSON).")]
-    out: Annotated[PathLike, Option("A .csv or .parquet file.")]
-    shuffle: Annotated[bool, Option("Write the rows in random order.")] = False
-    fitted: Fitted = None
-    mapping: Mapped = None
-    hierarchies: Hierarchies = None
-    overwrite: Overwrite = False
-
-
-@command("apply", Apply, run="aegis.library.apply:apply", group=RELEASE)
-def show_applied(applied: Applied, options: Apply) -> None:
-    """What was masked, and that nothing was checked."""
-    terminal.talk().print(f"{applied.out}: {count(len(applied.masked), 'column')} masked")
-    if applied.fitted_here:
-        terminal.aside(f"fitted on these rows: {', '.join(applied.fitted_here)}; --fitted keeps that for the next ones")
-    terminal.aside("no policy was checked")
-    terminal.next_step(f"aegis check {terminal.word(applied.out)} --policy POLICY.yaml")

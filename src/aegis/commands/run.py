@@ -6,11 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
-from aegis.commands.check import show_verdicts
 from aegis.commands.command import RELEASE, command
-from aegis.commands.fields import Argument, DespiteLedger, Option, Overwrite, PathLike, WithLedger, Working
-from aegis.commands.release import show_ledger
-from aegis.plural import count
+from aegis.commands.fields import DespiteLedger, Overwrite, PathLike, WithLedger, Working
+from aegis.commands.release import show_ledger, show_written
+from aegis.operation import Argument, Option
 
 if TYPE_CHECKING:
     from aegis.library.run import Rerun
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run(WithLedger, Working):
-    """Release a table again as its project decided: the same roles, policy and masks, attacked, with the same ledger.
+    """Release a newer version of a table as its project decided: same roles, policy, masks and ledger; attacked again.
 
-    The file is another state of the same table. --choose races new candidates; the masks stay otherwise.
+    The masks stay the same; --choose makes new candidates and takes the best of them.
     """
 
-    data: Annotated[PathLike | None, Argument("The file of today (default: the one that the project names).")] = None
+    data: Annotated[PathLike | None, Argument("The newer file (default: the one that the project names).")] = None
     _: KW_ONLY
     project: Annotated[PathLike, Option("The project file that aegis start wrote.")] = "aegis.yaml"
-    delimiter: Annotated[str | None, Option("Field delimiter of today's file (default: as the project says).")] = None
-    encoding: Annotated[str | None, Option("Encoding of today's file (default: as the project says).")] = None
-    choose: Annotated[bool, Option("Race candidates again and take the one that is recommended now.")] = False
+    delimiter: Annotated[str | None, Option("Field delimiter of the newer file (default: as the project says).")] = None
+    encoding: Annotated[str | None, Option("Encoding of the newer file (default: as the project says).")] = None
+    choose: Annotated[bool, Option("Make candidates again and take the one that is recommended now.")] = False
     out: Annotated[PathLike | None, Option("The release (default: NAME.released.csv beside the project).")] = None
     overwrite: Overwrite = False
     despite_ledger: DespiteLedger = None
@@ -47,11 +46,7 @@ def show(rerun: Rerun, options: Run) -> None:
     released = rerun.released
     for text in rerun.differences:
         terminal.aside(text)
-    show_verdicts(
-        released.verdicts,
-        title=f"{released.out} · {count(released.rows, 'row')} in {count(released.classes, 'class', 'classes')}, "
-        f"the smallest of {released.smallest_class:,}",
-    )
+    show_written(released)
     show_ledger(released.ledger)
     terminal.talk().print(rerun.headline, soft_wrap=True)
     terminal.next_step(f"aegis verify {terminal.word(released.out)} {terminal.word(released.certificate_path)}")

@@ -10,9 +10,8 @@ from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
 from aegis.commands.curve import ATTACKERS
 from aegis.commands.fields import (
-    LEDGER,
     Data,
-    Option,
+    DespiteLedger,
     PathLike,
     PolicyLike,
     Reading,
@@ -22,7 +21,7 @@ from aegis.commands.fields import (
     replacing,
 )
 from aegis.errors import OptionError
-from aegis.operation import names
+from aegis.operation import Option, names
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.audited_column import AuditedColumn
@@ -106,7 +105,7 @@ class Sanitize(Reading, WithLedger, Working):
         Option("Local differential privacy ε of the release, of values or bins.", section=FITTING),
     ] = None
     coalition: Annotated[
-        bool, Option("Protect from all adversaries together as well: what each knows, in one hand.", section=FITTING)
+        bool, Option("Protect from all adversaries together as well, who share what they know.", section=FITTING)
     ] = False
     jointly: Annotated[
         bool,
@@ -157,19 +156,16 @@ class Sanitize(Reading, WithLedger, Working):
         int | None, Option("Repeat a run exactly. Whoever knows the seed can undo the noise: keep it secret.")
     ] = None
     keep_names: Annotated[
-        bool, Option("Call a release what the column was called: advise then takes it for that column.")
+        bool, Option("Give a released column the name of its private column, so that advise compares the two.")
     ] = False
-    despite_ledger: Annotated[
-        str | None,
-        Option("Why it may leave although the ledger does not allow it beside what is out.", section=LEDGER),
-    ] = None
+    despite_ledger: DespiteLedger = None
     report: Report = None
     overwrite: Annotated[bool, replacing("out", "model", "report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.out is None:
-            self.refuse("ledger", "recipient", "despite_ledger", because="no table is written, so nothing leaves")
+            self.refuse("ledger", "recipient", "despite_ledger", because="no table is written, so nothing is released")
         sides = tuple(names(side) if isinstance(side, str) else tuple(side) for side in self.adversary)
         object.__setattr__(self, "adversary", sides)
         if not self.private:

@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     Data,
     Hierarchies,
     Label,
-    Option,
     PathLike,
     Person,
     PolicyLike,
@@ -24,6 +23,7 @@ from aegis.commands.fields import (
     replacing,
 )
 from aegis.errors import OptionError
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Search(WithIdentifying, WithLedger, Working):
 
     data: Data
     _: KW_ONLY
-    policy: Annotated[PolicyLike, Option("What the release must satisfy (YAML).")]
+    policy: Annotated[PolicyLike, Option("The privacy policy (YAML).")]
     label: Label = None
     person: Person = None
     hierarchies: Hierarchies = None
@@ -54,18 +54,18 @@ class Search(WithIdentifying, WithLedger, Working):
             choices=SPACES,
         ),
     ] = "both"
-    measure: Annotated[str | None, Option("Utility of the released tuple; see aegis measures.")] = None
+    measure: Annotated[str | None, Option("The measure of utility to maximise; see aegis measures.")] = None
     train: Annotated[
         int,
         Option(
-            "Let so many of the best race by what models reach on them, and take the best (boxes: 1, there is one).",
+            "Train models on so many of the best and take the one they do best with (boxes: 1, there is one).",
             minimum=0,
         ),
     ] = 0
-    goal: Annotated[str | None, Option("What models are judged by; see advise.", choices=GOALS, only_with="train")] = (
-        None
-    )
-    seconds: Annotated[float | None, Option("The most it may take.", above=0)] = 60.0
+    goal: Annotated[
+        str | None, Option("The metric that models are judged by; see advise.", choices=GOALS, only_with="train")
+    ] = None
+    seconds: Annotated[float | None, Option("Time limit of the search in seconds.", above=0)] = 60.0
     seed: Annotated[int, Option("Equal seeds give equal results.", only_with="train")] = 0
     out: Annotated[
         PathLike | None,

@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from aegis.commands import terminal
 from aegis.commands.command import START, command
-from aegis.commands.fields import (
-    Argument,
-    Goal,
-    Label,
-    LabelBins,
-    Option,
-    Overwrite,
-    PathLike,
-    PolicyLike,
-    Seed,
-    WithLedger,
-    WithRoles,
-)
+from aegis.commands.fields import Goal, Label, LabelBins, Overwrite, PathLike, PolicyLike, Seed, WithLedger, WithRoles
+from aegis.operation import Argument, Option
 
 if TYPE_CHECKING:
     from aegis.library.guided.started import Started
@@ -29,13 +18,13 @@ if TYPE_CHECKING:
 PURPOSE_NAMES = ("internal", "partner", "public")
 COUNT_ROWS = "none"
 """The answer to ``--person`` that counts rows."""
-MUST_HOLD = "What must hold"
-MADE = "What is tried"
+MUST_HOLD = "Privacy policy"
+MADE = "Candidates"
 
 
 @dataclass(frozen=True)
 class Start(WithRoles, WithLedger):
-    """Lead from a file to a certified release: what is in it, roles, what must hold, candidates, choice, release.
+    """Go from a file to a certified release in six steps: columns, roles, policy, candidates, choice, release.
 
     Everything decided is kept in aegis.yaml beside the data at once: leave with Ctrl-C, go on with the same command.
     """
@@ -55,7 +44,10 @@ class Start(WithRoles, WithLedger):
         Option("Who gets the table: it decides what must hold.", choices=PURPOSE_NAMES, section=MUST_HOLD),
     ] = None
     k: Annotated[
-        int | None, Option("How many must look alike, instead of the purpose's.", section=MUST_HOLD, minimum=1)
+        int | None,
+        Option(
+            "The fewest rows, or people, that look alike (default: as the purpose says).", section=MUST_HOLD, minimum=1
+        ),
     ] = None
     person: Annotated[
         str | None,
@@ -70,13 +62,13 @@ class Start(WithRoles, WithLedger):
         Sequence[str], Option("Only these kinds of candidates, comma separated (default: all).", section=MADE)
     ] = ()
     generate: Annotated[
-        int | None, Option("How many maskings are generated (default: 40).", section=MADE, minimum=0)
+        int | None, Option("How many mask configurations are generated (default: 40).", section=MADE, minimum=0)
     ] = None
     seconds: Annotated[
         float | None,
         Option(
-            "The most that the search for masks may take; what is found is raced afterwards, which takes its own time "
-            "(default: 20, and 120 more where that found nothing but hiding everything).",
+            "Time limit of the search for masks in seconds, before models are trained (default: 20, and 120 more where "
+            "that found nothing but hiding everything).",
             section=MADE,
             above=0,
         ),

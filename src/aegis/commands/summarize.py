@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     Goal,
     Label,
     LabelBins,
-    Option,
     PathLike,
     PolicyLike,
     Proposing,
@@ -24,6 +23,7 @@ from aegis.commands.fields import (
     Working,
     replacing,
 )
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ class Summarize(Proposing, WithRoles, WithLedger, Working):
     label_bins: LabelBins = None
     level: Annotated[
         str | None,
-        Option("What is told of unmasked columns (default: 2d, or none with --opaque).", choices=("2d", "1d", "none")),
+        Option(
+            "What the summary shows of unmasked columns (default: 2d, or none with --opaque).",
+            choices=("2d", "1d", "none"),
+        ),
     ] = None
     ranges: Annotated[int | None, Option("Show 1D histograms in this many ranges (level 1d).", minimum=1)] = None
     opaque: Annotated[bool, Option("Name the masks by numbers only, and show no values: level none.")] = False
@@ -75,7 +78,7 @@ class Summarize(Proposing, WithRoles, WithLedger, Working):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.out is None:
-            self.refuse(*LEDGER_OPTIONS, because="nothing is written, so nothing leaves")
+            self.refuse(*LEDGER_OPTIONS, because="nothing is written, so nothing is released")
         if self.append is not None:
             self.refuse(*DECIDED, *LEDGER_OPTIONS, because="the summary that is added to decides what is counted")
         if self.ranges is not None and self.level != "1d":

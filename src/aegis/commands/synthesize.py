@@ -14,7 +14,6 @@ from aegis.commands.fields import (
     Data,
     Hierarchies,
     Label,
-    Option,
     PathLike,
     Report,
     WithIdentifying,
@@ -22,6 +21,7 @@ from aegis.commands.fields import (
     Working,
     replacing,
 )
+from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     DomainLike = PathLike
 
-PERSON = "What one unit of protection is"
+PERSON = "Unit of protection"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Synthesize(WithIdentifying, WithLedger, Working):
     label: Label = None
     delta: Annotated[float, Option("The chance that the promise does not hold: far less than one in the rows.")] = 1e-6
     domain: Annotated[
-        DomainLike | None, Option("What is public: values, ranges and impossible combinations (YAML).")
+        DomainLike | None, Option("Values, ranges and impossible combinations that are public knowledge (YAML).")
     ] = None
     purpose: Annotated[
         str,
@@ -82,7 +82,7 @@ class Synthesize(WithIdentifying, WithLedger, Working):
         if self.unit == "row":
             self.refuse("person", "rows_per_person", because="a row is the unit of protection")
         if self.out is None:
-            self.refuse("ledger", "recipient", because="nothing is written, so nothing leaves")
+            self.refuse("ledger", "recipient", because="nothing is written, so nothing is released")
 
 
 @command(

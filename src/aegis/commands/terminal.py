@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import urlsplit
 
-from aegis.commands.fields import READING, ROLE_OPTIONS, Options, Reading
+from aegis.commands.fields import READING, ROLE_OPTIONS, Reading
 from aegis.data.shell import word as word
 from aegis.errors import AegisError
-from aegis.operation import fields_of, listed
+from aegis.operation import Options, fields_of, listed
+from aegis.plural import count
 
 if TYPE_CHECKING:  # a call from Python draws nothing, so rich is loaded by whoever draws
     from rich.console import Console, Group
     from rich.text import Text
+
+    from aegis.privacy.verdict import StatedVerdict
 
 
 def out() -> Console:
@@ -65,6 +68,39 @@ def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[S
     return Group(Text(title, style="bold"), drawn)  # a title of the table itself would wrap at the table's width
 
 
+def show_verdicts(
+    verdicts: Sequence[StatedVerdict], *, title: str, classes: int, smallest: int, unit: str | None, suppressed: int
+) -> None:
+    """One line per model: what was asked, what was found, and whether that is enough."""
+    from rich.text import Text
+
+    rows: list[list[str | Text]] = []
+    for verdict in verdicts:
+        row = verdict.as_row()
+        rows.append(
+            [
+                verdict.name,
+                verdict.attribute or "",
+                ", ".join(f"{name} {value}" for name, value in verdict.parameters.items()),
+                row["asked"],
+                row["found"],
+                Text("yes", style="green") if verdict.satisfied else Text("NO", style="bold red"),
+            ]
+        )
+    columns: list[str | tuple[str, str]] = [
+        *("model", "attribute", "with"),
+        *(("asked", "right"), ("found", "right")),
+        "satisfied",
+    ]
+    if not any(row[2] for row in rows):
+        columns, rows = columns[:2] + columns[3:], [row[:2] + row[3:] for row in rows]
+    size = f"{smallest:,}" if unit is None else f"{count(smallest, 'person', 'people')} by {unit}"
+    starred = f", {suppressed:,} suppressed" if suppressed else ""
+    sizes = f"{count(classes, 'class', 'classes')}, the smallest of {size}{starred}"
+    out().print(Text(f"{title} in {sizes}", style="bold"), soft_wrap=True)
+    out().print(table("", columns, rows))
+
+
 def data_words(data: object, options: Reading) -> str:
     """The data with where it lies and how it is read, as they are typed, for commands that are shown.
 
@@ -88,7 +124,7 @@ def role_words(options: Options, *, of: type[Options]) -> str:
     (" --quasi 'age, zip code' --roles mine.yaml", ' --roles mine.yaml')
     """
     taken = {field.name for field in fields_of(of)}
-    return "".join(f" {each}" for each in _typed(options, taken & {*ROLE_OPTIONS, "person"}))
+    return "".join(f" {option}" for option in _typed(options, taken & {*ROLE_OPTIONS, "person"}))
 
 
 def _typed(options: Options, names: Collection[str]) -> list[str]:
@@ -104,7 +140,7 @@ def _typed(options: Options, names: Collection[str]) -> list[str]:
             words.append(f"{flag} {'URL' if hidden else word(value)}")
         elif isinstance(value, Sequence):
             shown = value if field.option.repeat else [listed(value)]
-            words += [f"{flag} {word(each)}" for each in shown]
+            words += [f"{flag} {word(part)}" for part in shown]
     return words
 
 

@@ -10,7 +10,8 @@ from aegis.candidates.clusters.methods import check_tunable
 from aegis.commands import terminal
 from aegis.commands.anonymize import Categorical, Diversity
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import AllCores, Data, Option, Report, Seed, WithRoles, Working, replacing
+from aegis.commands.fields import AllCores, Data, Report, Seed, WithRoles, Working, replacing
+from aegis.operation import Option
 
 if TYPE_CHECKING:
     from aegis.library.tune import Tuning
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tune(WithRoles, Working):
-    """Try a method over a grid of classes, trade-offs and k, search beside it, and recommend a setting."""
+    """Try a method over a grid of classes, trade-offs and k, and by search, and recommend a setting."""
 
     data: Data
     _: KW_ONLY
@@ -33,7 +34,7 @@ class Tune(WithRoles, Working):
         Option("Trade-offs to try (default: 0.0001 to 1 by tens; from 0.01 for binary secrets)."),
     ] = ()
     l: Diversity = 1  # noqa: E741  as in l-diversity
-    seconds_each: Annotated[float, Option("Time for each setting.", minimum=0)] = 2.0
+    seconds_each: Annotated[float, Option("Seconds for each setting.", minimum=0)] = 2.0
     rounds: Annotated[int | None, Option("Search steps instead of time, for equal results anywhere.", minimum=1)] = None
     search: Annotated[bool, Option("Also search the number of classes for each k.")] = True
     categorical: Categorical = ()

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from aegis.commands import terminal
 from aegis.commands.command import RELEASE, command
-from aegis.commands.fields import Argument, Engine, HierarchiesLike, Option, Options, PathLike
+from aegis.commands.fields import Engine, HierarchiesLike, PathLike
+from aegis.operation import Argument, Option, Options
 
 if TYPE_CHECKING:
     from aegis.library.verify import Verification
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verify(Options):
-    """Check the certificate's hash, the release's hash, the masks on every value, and every model on its rows.
+    """Check a release against its certificate: hashes, the masks on every value, every privacy model on its rows.
 
     Exit status 1 if something does not hold, 2 if a file is missing or is no certificate.
     """
@@ -28,18 +29,16 @@ class Verify(Options):
     _: KW_ONLY
     key: Annotated[
         PathLike | None,
-        Option("The provider's public key: the signature beside the certificate (….sig) must be of it."),
+        Option("The provider's public key, to check the signature beside the certificate (….sig)."),
     ] = None
-    signature: Annotated[
-        PathLike | None, Option("The signature, where it stands elsewhere (default: CERTIFICATE.sig).", only_with="key")
-    ] = None
+    signature: Annotated[PathLike | None, Option("The signature (default: CERTIFICATE.sig).", only_with="key")] = None
     hierarchies: Annotated[
         HierarchiesLike | None,
         Option("Folder of the hierarchies that distances are measured by (default: hierarchies beside the release)."),
     ] = None
     engine: Engine = None
     model: Annotated[
-        PathLike | None, Option("The file of boxes that made the release: each record must be one that they publish.")
+        PathLike | None, Option("The file of boxes that made the release, to check every row against them.")
     ] = None
 
 

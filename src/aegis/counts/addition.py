@@ -24,7 +24,6 @@ from aegis.counts.joint import Counts, Histogram, Joint, TableCounts
 from aegis.counts.summary import (
     AttributeSummary,
     Level,
-    MaskedJoint,
     RangedHistogram,
     Summary,
     configuration_of,
@@ -222,13 +221,8 @@ def _attributes(parts: Sequence[Summary], name: str, whole: Summary) -> Attribut
         on_label = None if first.label_mask is None else whole.label_masks[first.label_mask][1]
         label = whole.label_histogram.domain if on_label is None else on_label.target
         counts = _sum(_of_joint(attribute.masked[key].joint, change.target, label) for attribute in attributes)
-        masked[key] = MaskedJoint(
-            id=first.id,
-            mask=first.mask,
-            change=change,
-            label_mask=first.label_mask,
-            joint=Joint(attribute=change.target, label=label, counts=counts),
-        )
+        joint = Joint(attribute=change.target, label=label, counts=counts)
+        masked[key] = replace(first, change=change, joint=joint)
     return AttributeSummary(name=name, domain=domain, histogram=histogram, joint=None, masked=masked)
 
 

@@ -116,9 +116,9 @@ def binned_counts(values: Values, counts: NDArray[np.int64], bins: int) -> tuple
     >>> starts.tolist(), counts.tolist()
     ([0, 3], [[4], [4]])
     """
-    each = counts.sum(axis=1)
-    before = np.cumsum(each) - each
-    group = np.minimum(before * bins // max(int(each.sum()), 1), bins - 1)
+    rows_by_value = counts.sum(axis=1)
+    before = np.cumsum(rows_by_value) - rows_by_value
+    group = np.minimum(before * bins // max(int(rows_by_value.sum()), 1), bins - 1)
     heads = np.flatnonzero(np.diff(group, prepend=-1))
     return values[heads], np.add.reduceat(counts, heads, axis=0)
 

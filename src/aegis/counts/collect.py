@@ -13,7 +13,7 @@ import numpy as np
 
 from aegis.counts.answer import NO_LIMIT, distinct_in_first, grouped, plain
 from aegis.counts.binned import Binned, binned, binned_counts, count_bins
-from aegis.counts.joint import Histogram, Joint, TableCounts
+from aegis.counts.joint import Histogram, Joint, TableCounts, check_classes, check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -36,6 +36,28 @@ class Limits:
     bins: int = 512
     label_classes: int = 50
     peek_rows: int = 25_000
+
+
+def count_table(
+    dataset: Dataset,
+    *,
+    label: str | None,
+    label_bins: int | None = None,
+    continuous_bins: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> TableCounts:
+    """Count every attribute with the label; raises where the label or a column holds nothing to rank by."""
+    if label is None:
+        raise LabelError(
+            f"no label is given for {dataset.name}; name the column to be predicted with --label or in its roles file"
+        )
+    counted = count_joints(
+        dataset, label=label, label_bins=label_bins, continuous_bins=continuous_bins, limits=limits, progress=progress
+    )
+    check_classes(label, counted.label_histogram.counts)
+    check_filled({name: joint.attribute for name, joint in counted.joints.items()})
+    return counted
 
 
 def count_joints(
@@ -152,13 +174,13 @@ def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogra
     if histogram.domain.size == 1:
         raise LabelError(f"the label {label!r} has the same value in every row; choose a column that varies")
     if kind.is_ordered and len(histogram.domain.values) > limits.label_classes:
-        what, advice = (
+        noun, advice = (
             ("numbers", "cut it into classes, for example with --label-bins 4")
             if kind.is_number
             else (f"{kind}s", "choose a column of classes, for example its year")
         )
         raise LabelError(
-            f"the label {label!r} looks continuous ({len(histogram.domain.values):,} distinct {what}); {advice}"
+            f"the label {label!r} looks continuous ({len(histogram.domain.values):,} distinct {noun}); {advice}"
         )
     return histogram
 
@@ -203,8 +225,8 @@ def _two_joints(
 ) -> dict[str, Joint]:
     """Two columns, each with the label, in one pass; without those that have more values than the first rows show."""
     columns = {name: Binned(source=dataset.table[name], kind=dataset.schema.kind(name)) for name in names}
-    asked = {key: column.column for key, column in zip("ab", columns.values(), strict=True)}
-    answer = grouped(dataset.table, {**asked, "y": label.column}, limit=_MOST_TOGETHER + 1)
+    expressions = {key: column.column for key, column in zip("ab", columns.values(), strict=True)}
+    answer = grouped(dataset.table, {**expressions, "y": label.column}, limit=_MOST_TOGETHER + 1)
     if len(answer) > _MOST_TOGETHER:
         return {}
     labels = label.codes_in(answer["y"], label_domain)

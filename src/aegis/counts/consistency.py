@@ -115,7 +115,7 @@ def _check_masks(attribute: AttributeSummary, summary: Summary) -> None:
     for masked in attribute.masked.values():
         if isinstance(masked.change, Partition):
             by_label = groupings.setdefault(masked.label_mask, [])
-            by_label.append(Grouping(what=_named(masked), codes=masked.change.codes, counts=masked.joint.counts))
+            by_label.append(Grouping(title=_named(masked), codes=masked.change.codes, counts=masked.joint.counts))
     for label_mask, by_label in groupings.items():
         on_label = None if label_mask is None else summary.label_masks[label_mask][1]
         # A label that a mask merged is told by what it was merged from too.
@@ -126,7 +126,7 @@ def _check_masks(attribute: AttributeSummary, summary: Summary) -> None:
     alone = [grouping.in_all() for by_label in groupings.values() for grouping in by_label]
     if attribute.histogram is not None:
         ranges = attribute.histogram
-        alone.append(Grouping(what="the histogram", codes=ranges.codes, counts=ranges.counts))
+        alone.append(Grouping(title="the histogram", codes=ranges.codes, counts=ranges.counts))
     if attribute.histogram is not None or len(groupings) > 1:
         check_groupings(alone, attribute.name)
 
@@ -167,7 +167,7 @@ def _agree(counted: Counts, other: Counts | float, where: str) -> None:
 class Grouping:
     """Value a is in group ``codes[a]``, which has ``counts[group]`` records, in all or with each label."""
 
-    what: str
+    title: str
     codes: NDArray[np.int64]
     counts: Counts
 
@@ -235,8 +235,9 @@ def _compare(
     if places:
         records = f"{apart:g} record{'' if apart == 1 else 's'}"
         raise SummaryError(
-            f"two counts of {attribute!r} contradict each other, {other.what} and {grouping.what}: by up to {records} "
-            f"in {places} place{'' if places == 1 else 's'}; they are not of the same rows, write the summary again"
+            f"two counts of {attribute!r} contradict each other, {other.title} and {grouping.title}: by up to "
+            f"{records} in {places} place{'' if places == 1 else 's'}; they are not of the same rows, write the "
+            "summary again"
         )
 
 

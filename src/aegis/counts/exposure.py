@@ -152,17 +152,12 @@ def _exposed(attribute: AttributeSummary, k: int) -> AttributeExposure:
     else:
         sizes, determined = _determined(partitions, counts, codes, cells)
     occupied = determined & (np.nan_to_num(sizes).sum(axis=1) > 0.5)
-    exposed = _sizes(sizes[occupied], k)
     return AttributeExposure(
         name=attribute.name,
         partitions=len({tuple(partition.tolist()) for partition in partitions}),
         cells=int(occupied.sum() + (~determined).sum()),
         open_cells=int((~determined).sum()),
-        smallest_cell=exposed.smallest,
-        cells_below_k=exposed.cells_below,
-        records_below_k=exposed.records_below,
-        smallest_cell_with_label=exposed.smallest_with_label,
-        records_below_k_with_label=exposed.records_below_with_label,
+        **_small_cells(sizes[occupied], k),
     )
 
 
@@ -172,55 +167,42 @@ def _mask_by_mask(attribute: AttributeSummary, k: int) -> AttributeExposure:
     for masked in attribute.masked.values():
         counts = np.asarray(masked.joint.counts, dtype=np.float64)
         occupied = counts[counts.sum(axis=1) > 0.5]
-        exposed = _sizes(occupied, k)
         masks.append(
-            MaskExposure(
-                id=masked.id,
-                label_mask=masked.label_mask,
-                cells=len(occupied),
-                smallest_cell=exposed.smallest,
-                cells_below_k=exposed.cells_below,
-                records_below_k=exposed.records_below,
-                smallest_cell_with_label=exposed.smallest_with_label,
-                records_below_k_with_label=exposed.records_below_with_label,
-            )
+            MaskExposure(id=masked.id, label_mask=masked.label_mask, cells=len(occupied), **_small_cells(occupied, k))
         )
-    with_label = (m.smallest_cell_with_label for m in masks if m.smallest_cell_with_label is not None)
+
+    def least(figure: str) -> int | None:
+        return min((size for mask in masks if (size := getattr(mask, figure)) is not None), default=None)
+
+    def most(figure: str) -> int:
+        return max((getattr(mask, figure) for mask in masks), default=0)
+
     return AttributeExposure(
         name=attribute.name,
         partitions=len(masks),
-        cells=max((m.cells for m in masks), default=0),
+        cells=most("cells"),
         open_cells=0,
-        smallest_cell=min((m.smallest_cell for m in masks if m.smallest_cell is not None), default=None),
-        cells_below_k=max((m.cells_below_k for m in masks), default=0),
-        records_below_k=max((m.records_below_k for m in masks), default=0),
-        smallest_cell_with_label=min(with_label, default=None),
-        records_below_k_with_label=max((m.records_below_k_with_label for m in masks), default=0),
+        smallest_cell=least("smallest_cell"),
+        cells_below_k=most("cells_below_k"),
+        records_below_k=most("records_below_k"),
+        smallest_cell_with_label=least("smallest_cell_with_label"),
+        records_below_k_with_label=most("records_below_k_with_label"),
         masks=tuple(masks),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sizes:
-    smallest: int | None
-    cells_below: int
-    records_below: int
-    smallest_with_label: int | None
-    records_below_with_label: int
-
-
-def _sizes(cells: Floats, k: int) -> _Sizes:
-    """The small ones among the cells that hold somebody, given by label."""
+def _small_cells(cells: Floats, k: int) -> dict[str, Any]:
+    """The figures of the cells that hold somebody, given by label: the smallest, and those below k."""
     alone = np.round(cells.sum(axis=1)).astype(np.int64)
     with_label = np.round(cells).astype(np.int64)
     with_label = with_label[with_label > 0]
-    return _Sizes(
-        smallest=int(alone.min()) if len(alone) else None,
-        cells_below=int((alone < k).sum()),
-        records_below=int(alone[alone < k].sum()),
-        smallest_with_label=int(with_label.min()) if len(with_label) else None,
-        records_below_with_label=int(with_label[with_label < k].sum()),
-    )
+    return {
+        "smallest_cell": int(alone.min()) if len(alone) else None,
+        "cells_below_k": int((alone < k).sum()),
+        "records_below_k": int(alone[alone < k].sum()),
+        "smallest_cell_with_label": int(with_label.min()) if len(with_label) else None,
+        "records_below_k_with_label": int(with_label[with_label < k].sum()),
+    }
 
 
 def _published(attribute: AttributeSummary) -> tuple[list[NDArray[np.int64]], list[Floats]]:

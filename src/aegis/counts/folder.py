@@ -276,22 +276,22 @@ def _attribute_from_json(
     if content["joint"] is not None and domain is not None:
         joint = Joint(attribute=domain, label=label_domain, counts=np.asarray(content["joint"]))
     masked = {}
-    for each in content["masked"]:
-        check_keys(each, "masked joint")
-        counts = np.asarray(each["counts"])
-        on_label = label_masks[each["label_mask"]][1] if each["label_mask"] is not None else None
+    for entry in content["masked"]:
+        check_keys(entry, "masked joint")
+        counts = np.asarray(entry["counts"])
+        on_label = label_masks[entry["label_mask"]][1] if entry["label_mask"] is not None else None
         if on_label is not None:
             across = on_label.target
-        elif each["label_mask"] is None:
+        elif entry["label_mask"] is None:
             across = label_domain
         else:  # an opaque label mask: its values have no names
             across = Domain(kind=Kind.INTEGER, values=np.arange(counts.shape[1]))
-        masked[each["id"], each["label_mask"]] = MaskedJoint(
-            id=each["id"],
-            mask=_mask_from_json(each["mask"]),
-            change=_change_from_json(each["change"]),
-            label_mask=each["label_mask"],
-            joint=Joint(attribute=_domain_from_json(each["domain"]), label=across, counts=counts),
+        masked[entry["id"], entry["label_mask"]] = MaskedJoint(
+            id=entry["id"],
+            mask=_mask_from_json(entry["mask"]),
+            change=_change_from_json(entry["change"]),
+            label_mask=entry["label_mask"],
+            joint=Joint(attribute=_domain_from_json(entry["domain"]), label=across, counts=counts),
         )
     return AttributeSummary(name=name, domain=domain, histogram=histogram, joint=joint, masked=masked)
 

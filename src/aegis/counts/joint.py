@@ -94,9 +94,9 @@ def check_filled(columns: Mapping[str, Domain], *, what_to_do: str | None = None
     empty = [name for name, domain in columns.items() if not len(domain.values)]
     if empty:
         which = f"column {empty[0]!r} has" if len(empty) == 1 else f"columns {', '.join(map(repr, empty))} have"
-        it = "it" if len(empty) == 1 else "them"
+        pronoun = "it" if len(empty) == 1 else "them"
         usual = (
-            f"drop {it}, or leave {it} out by naming {it} identifying "
+            f"drop {pronoun}, or leave {pronoun} out by naming {pronoun} identifying "
             f"(--identifying {','.join(empty)}, or in the roles file)"
         )
         raise DataError(f"{which} no value in any row; {what_to_do or usual}")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.joint import Counts, Histogram, Joint, TableCounts
 from aegis.counts.protection import Protection
-from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram, Summary
+from aegis.counts.summary import AttributeSummary, RangedHistogram, Summary
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MissingExtraError, SummaryError
@@ -90,17 +90,11 @@ def _merged(
         counts=groups.partition.push(by_label, axis=0),
     )
     masked = {}
-    for key, each in attribute.masked.items():
-        assert each.change is not None
-        change = on_groups(each.change, groups)
-        label_change = None if each.label_mask is None else label_changes[each.label_mask]
-        masked[key] = MaskedJoint(
-            id=each.id,
-            mask=each.mask,
-            change=change,
-            label_mask=each.label_mask,
-            joint=joint.masked(change, label_change),
-        )
+    for key, published in attribute.masked.items():
+        assert published.change is not None
+        change = on_groups(published.change, groups)
+        label_change = None if published.label_mask is None else label_changes[published.label_mask]
+        masked[key] = replace(published, change=change, joint=joint.masked(change, label_change))
     return AttributeSummary(
         name=attribute.name,
         domain=joint.attribute,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import Counts, Histogram, Joint, checked_counts
+from aegis.counts.joint import Counts, Histogram, Joint, TableCounts, checked_counts
 from aegis.counts.protection import Protection
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -222,6 +222,18 @@ def configuration_of(summary: Summary, name: str) -> Configuration:
     return Configuration(name=name, masks=masks, label=summary.label)
 
 
+def mask_counts(counted: TableCounts, configurations: Iterable[Configuration], *, name: str) -> Summary:
+    """What was counted, as each of some configurations would publish it."""
+    return masked_counts(
+        name=name,
+        label=counted.label,
+        label_histogram=counted.label_histogram,
+        joints=counted.joints,
+        configurations=configurations,
+        skipped=counted.skipped,
+    )
+
+
 def masked_counts(
     *,
     name: str,
@@ -306,14 +318,14 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
             assert attribute.domain is not None
             histogram = RangedHistogram.of_ranges(Histogram(domain=attribute.domain, counts=histogram.counts), ranges)
         masked = {}
-        for (ident, label_ident), each in attribute.masked.items():
+        for (ident, label_ident), masked_joint in attribute.masked.items():
             label_alias = None if label_ident is None else alias(label_ident)
-            masked[alias(ident), label_alias] = MaskedJoint(
-                id=alias(ident),
-                mask=None if opaque else each.mask,
-                change=None if opaque else each.change,
-                label_mask=label_alias,
-                joint=anonymous(each.joint) if opaque else each.joint,
+            masked[alias(ident), label_alias] = (
+                MaskedJoint(
+                    id=alias(ident), mask=None, change=None, label_mask=label_alias, joint=anonymous(masked_joint.joint)
+                )
+                if opaque
+                else masked_joint
             )
         attributes[name] = AttributeSummary(
             name=name,
@@ -322,12 +334,9 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
             joint=joint,
             masked=masked,
         )
-    return Summary(
-        name=summary.name,
+    return replace(
+        summary,
         level=level,
-        rows=summary.rows,
-        label=summary.label,
-        label_histogram=summary.label_histogram,
         label_masks={
             alias(ident): (None, None) if opaque else label_mask for ident, label_mask in summary.label_masks.items()
         },
@@ -343,12 +352,6 @@ def reduced(summary: Summary, *, level: Level, ranges: int | None = None, opaque
             for number, c in enumerate(summary.configurations, start=1)
         ),
         opaque=opaque,
-        skipped=summary.skipped,
-        scores=summary.scores,
-        race=summary.race,
-        rejected=summary.rejected,
-        protection=summary.protection,
-        parts=summary.parts,
     )
 
 

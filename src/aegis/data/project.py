@@ -143,7 +143,7 @@ def read_project(path: Path) -> Project:
         raise ProjectError(f"{path.name}: reading has unknown options {', '.join(strange)}")
     for name in ("missing", *NOTATIONS):
         listed = reading.get(name, [])
-        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
             raise ProjectError(f"{path.name}: reading: {name} must be a list of texts")
     if not isinstance(content.get("purpose", ""), str):
         raise ProjectError(f"{path.name}: purpose must be a word")

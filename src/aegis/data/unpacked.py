@@ -133,7 +133,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 def _of_archive(path: Path) -> Iterator[bytes]:
     with zipfile.ZipFile(path) as archive:
-        files = [each for each in archive.infolist() if not each.is_dir()]
+        files = [entry for entry in archive.infolist() if not entry.is_dir()]
         if len(files) != 1:
             raise DataError(f"{path.name} holds {len(files)} files and a table is one; unpack it and give the file")
         if files[0].flag_bits & 0x1:

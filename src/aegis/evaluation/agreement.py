@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -68,14 +68,19 @@ def mean_agreement(families: Sequence[Sequence[Agreement]]) -> list[Agreement]:
     >>> round(mean_agreement([[one], [two]])[0].regret, 3)
     0.1
     """
+    means = []
+    for name, agreements in _by_selector(families).items():
+        seconds = sum(agreement.cpu_seconds for agreement in agreements)
+        means.append(replace(_combined(name, agreements, np.mean), cpu_seconds=seconds))
+    return means
+
+
+def _by_selector(families: Sequence[Sequence[Agreement]]) -> dict[str, list[Agreement]]:
     by_selector: dict[str, list[Agreement]] = {}
     for family in families:
         for agreement in family:
             by_selector.setdefault(agreement.selector, []).append(agreement)
-    return [
-        replace(_each(name, agreements, np.mean), cpu_seconds=sum(agreement.cpu_seconds for agreement in agreements))
-        for name, agreements in by_selector.items()
-    ]
+    return by_selector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,30 +100,21 @@ def over_draws(draws: Sequence[Sequence[Agreement]]) -> list[Spread]:
     >>> round(found.mean.regret, 3), found.lowest.regret, round(found.highest.regret, 3)
     (0.1, 0.0, 0.2)
     """
-    by_selector: dict[str, list[Agreement]] = {}
-    for draw in draws:
-        for agreement in draw:
-            by_selector.setdefault(agreement.selector, []).append(agreement)
     spreads = [
         Spread(
-            mean=_each(name, agreements, np.mean),
-            lowest=_each(name, agreements, min),
-            highest=_each(name, agreements, max),
+            mean=_combined(name, agreements, np.mean),
+            lowest=_combined(name, agreements, min),
+            highest=_combined(name, agreements, max),
         )
-        for name, agreements in by_selector.items()
+        for name, agreements in _by_selector(draws).items()
     ]
     return sorted(spreads, key=lambda spread: (spread.mean.regret, -spread.mean.spearman))
 
 
-def _each(name: str, agreements: list[Agreement], of: Callable[[list[float]], Any]) -> Agreement:
-    return Agreement(
-        selector=name,
-        spearman=float(of([agreement.spearman for agreement in agreements])),
-        kendall=float(of([agreement.kendall for agreement in agreements])),
-        regret=float(of([agreement.regret for agreement in agreements])),
-        top5=float(of([agreement.top5 for agreement in agreements])),
-        cpu_seconds=float(of([agreement.cpu_seconds for agreement in agreements])),
-    )
+def _combined(name: str, agreements: list[Agreement], of: Callable[[list[float]], Any]) -> Agreement:
+    figures = [figure.name for figure in fields(Agreement) if figure.name != "selector"]
+    combined = {figure: float(of([getattr(agreement, figure) for agreement in agreements])) for figure in figures}
+    return Agreement(selector=name, **combined)
 
 
 def _close(values: Floats) -> float:

@@ -6,86 +6,38 @@ all accept weights of rows, which the models of the exhaustive way do not need.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aegis.arrays import Codes
-from aegis.errors import MeasureError, MissingExtraError
+from aegis.arrays import Codes, Floats
+from aegis.evaluation.estimators import Estimator, check_names, one_thread
 from aegis.evaluation.model_table import ModelTable
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect
 from aegis.learners.target import Target
 
-Matrix = NDArray[np.float64]
-
-
-def _decision_tree(seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(min_samples_leaf=5, random_state=seed)
-
-
-def _logistic_regression(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(max_iter=300, random_state=seed)
-
-
-def _naive_bayes(seed: int) -> Any:
-    from sklearn.naive_bayes import GaussianNB
-
-    return GaussianNB(var_smoothing=1e-3)
-
-
-def _random_forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=100, min_samples_leaf=2, n_jobs=1, random_state=seed)
-
-
-def _neural_network(seed: int) -> Any:
-    from sklearn.neural_network import MLPClassifier
-
-    return MLPClassifier(hidden_layer_sizes=(32,), alpha=1e-2, max_iter=60, random_state=seed)
-
-
-def _svm(seed: int) -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(kernel="rbf", random_state=seed)
-
-
-_BUILDERS: dict[str, Callable[[int], Any]] = {
-    "decision-tree": _decision_tree,
-    "logistic-regression": _logistic_regression,
-    "naive-bayes": _naive_bayes,
-    "random-forest": _random_forest,
-    "neural-network": _neural_network,
-    "svm": _svm,
+_ESTIMATORS = {
+    "decision-tree": Estimator("tree.DecisionTreeClassifier", {"min_samples_leaf": 5}),
+    "logistic-regression": Estimator("linear_model.LogisticRegression", {"max_iter": 300}),
+    "naive-bayes": Estimator("naive_bayes.GaussianNB", {"var_smoothing": 1e-3}, seeded=False),
+    "random-forest": Estimator(
+        "ensemble.RandomForestClassifier", {"n_estimators": 100, "min_samples_leaf": 2, "n_jobs": 1}
+    ),
+    "neural-network": Estimator(
+        "neural_network.MLPClassifier", {"hidden_layer_sizes": (32,), "alpha": 1e-2, "max_iter": 60}
+    ),
+    "svm": Estimator("svm.SVC", {"kernel": "rbf"}),
 }
 
-CLASSIFIERS = tuple(_BUILDERS)
+CLASSIFIERS = tuple(_ESTIMATORS)
 EXPLAINED = "decision-tree"
 """Whose feature importance is followed, as in the paper."""
 
 
 def check_models(names: tuple[str, ...]) -> None:
     """Raise unless every name is a learner of the race or a classifier, and the library of the classifiers is there."""
-    unknown = [name for name in names if name not in _BUILDERS and name not in LEARNERS]
-    if unknown or not names:
-        problem = f"there is no model called {unknown[0]!r}" if unknown else "no model is named"
-        raise MeasureError(f"{problem}; use {', '.join([*LEARNERS, *CLASSIFIERS])}")
-    if all(name in LEARNERS for name in names):
-        return
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(feature="training models", extra="evaluate") from None
+    check_names(names, (*LEARNERS, *CLASSIFIERS), without_library=tuple(LEARNERS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,12 +45,12 @@ class Trial:
     """The F1 score of one model on rows it has not seen, and the weight it gave each feature (trees only)."""
 
     f1: float
-    importances: Matrix | None
+    importances: Floats | None
 
 
 def try_classifier(
     name: str,
-    X: Matrix,
+    X: Floats,
     y: Codes,
     *,
     training: Codes,
@@ -112,13 +64,8 @@ def try_classifier(
     if X.shape[1] == 0:  # nothing to learn from: the commonest label is all a model can say
         answers = np.full(len(truth), np.bincount(seen).argmax())
         return Trial(f1=f1_score(truth, answers, positive=positive), importances=None)
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
-
-    model = _BUILDERS[name](seed)
-    # One thread each: tables and splits are tried in parallel.
-    with warnings.catch_warnings(), threadpool_limits(limits=1):
-        # A model that stops before its tolerance is still a model; its score says how good.
-        warnings.simplefilter("ignore")
+    model = _ESTIMATORS[name].build(seed)
+    with one_thread():
         model.fit(X[training], seen, **({"sample_weight": balanced_weights(seen)} if balanced else {}))
         answers = model.predict(X[testing])
     importances = getattr(model, "feature_importances_", None) if name == EXPLAINED else None
@@ -157,7 +104,7 @@ def try_learner(
     return Trial(f1=f1_score(label[testing], chances.argmax(axis=1), positive=positive), importances=None)
 
 
-def balanced_weights(labels: Codes) -> Matrix:
+def balanced_weights(labels: Codes) -> Floats:
     """Weights that give every label the same sum, and all rows together their number.
 
     >>> balanced_weights(np.array([0, 0, 0, 1])).tolist()

@@ -18,13 +18,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aegis.arrays import Codes
+from aegis.arrays import Codes, Floats
 from aegis.data.domain import Domain
 from aegis.learners.numbers import as_numbers
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +42,18 @@ ENCODING = Encoding()
 
 def feature_matrix(
     domains: Mapping[str, Domain], codes: Mapping[str, Codes], *, training: Codes, encoding: Encoding = ENCODING
-) -> Matrix:
+) -> Floats:
     """The features of all rows; what must be learnt of them is learnt from the rows at ``training``."""
     parts = [_column(domains[name], codes[name], training, encoding) for name in domains]
     rows = len(next(iter(codes.values()))) if codes else 0
     return np.hstack([np.empty((rows, 0), dtype=np.float64), *parts])
 
 
-def _column(domain: Domain, codes: Codes, training: Codes, encoding: Encoding) -> Matrix:
+def _column(domain: Domain, codes: Codes, training: Codes, encoding: Encoding) -> Floats:
     counts = np.bincount(codes[training], minlength=domain.size).astype(np.float64)
     numbers = as_numbers(domain)
     values = len(domain.values)
-    described: list[Matrix] = []
+    described: list[Floats] = []
     if numbers is not None:
         scaled = _scaled(numbers, counts[:values])
         if scaled is not None:
@@ -70,7 +67,7 @@ def _column(domain: Domain, codes: Codes, training: Codes, encoding: Encoding) -
     return np.hstack(described)[codes]
 
 
-def _scaled(numbers: Matrix, counts: Matrix) -> Matrix | None:
+def _scaled(numbers: Floats, counts: Floats) -> Floats | None:
     total = counts.sum()
     if total <= 0:
         return None
@@ -79,7 +76,7 @@ def _scaled(numbers: Matrix, counts: Matrix) -> Matrix | None:
     return (numbers - mean) / spread if spread > 1e-12 * max(abs(mean), 1.0) else None
 
 
-def _indicators(counts: Matrix, named: int, size: int, encoding: Encoding) -> Matrix:
+def _indicators(counts: Floats, named: int, size: int, encoding: Encoding) -> Floats:
     """One column per frequent value and one for the rest; none where a single value is left."""
     falling = np.argsort(-counts[:named], kind="stable")
     frequent = falling[counts[falling] >= encoding.least_rows][: encoding.most_levels]

@@ -185,7 +185,7 @@ def tune_records(
     front = pareto_front(trials)
     best = recommend(front)
     per_k = {k: [trial for trial in trials if trial.setting.k == k] for k in sizes}
-    by_k = {k: recommend(pareto_front(those)) for k, those in per_k.items() if those}
+    by_k = {k: recommend(pareto_front(trials_of_k)) for k, trials_of_k in per_k.items() if trials_of_k}
     by_k[best.setting.k] = best  # one answer for its k, not two: it lies on that front as well
     return GridTuning(
         rows=len(records),

@@ -1,16 +1,28 @@
-"""A released table as models see it."""
+"""A table, and what an anonymizer makes of it, as models see them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from aegis.arrays import Codes
-from aegis.data.domain import Domain
+from aegis.candidates.boxes.split_recoding import SplitRecoding
+from aegis.counts.answer import encode
+from aegis.data.dataset import Dataset
+from aegis.data.domain import Domain, show
+from aegis.data.kind import Kind
+from aegis.errors import DataError, LabelError
+from aegis.privacy.policy import Policy
+
+MOST_LABELS = 20
+_ARROW = {Kind.DATE: pa.date32(), Kind.TIMESTAMP: pa.timestamp("us")}
+_TOO_MANY_TEXTS = 0.5  # distinct texts per record from which a column names records instead of describing them
 
 
 class Refit(Protocol):
@@ -84,3 +96,104 @@ class ModelTable:
         if self.refit is not None:
             digest.update(f"refit {self.refit.id}".encode())
         return digest.hexdigest()[:16]
+
+
+def model_table(
+    name: str, table: pa.Table, dataset: Dataset, *, leave: Sequence[str], keep: Sequence[str]
+) -> tuple[ModelTable, tuple[str, ...]]:
+    """Every column but some as codes, without texts that name records instead of describing them."""
+    domains, codes, skipped = {}, {}, []
+    for column in dataset.schema.names:
+        if column in leave:
+            continue
+        domain, coded = encode(table[column], dataset.schema.kind(column))
+        if (
+            domain.kind is Kind.TEXT
+            and len(domain.values) > max(40, _TOO_MANY_TEXTS * len(coded))
+            and column not in keep
+        ):
+            skipped.append(column)
+            continue
+        domains[column], codes[column] = domain, coded
+    return ModelTable(name=name, domains=domains, codes=codes), tuple(skipped)
+
+
+def with_published(original: ModelTable, method: str, columns: pa.Table, *, raw: pa.Table | None) -> ModelTable:
+    """The original with its quasi-identifiers as an anonymizer publishes them; test rows as in ``raw``, if given."""
+    domains, codes, tested = dict(original.domains), dict(original.codes), {}
+    for name in columns.column_names:
+        kind, column = original.domains[name].kind, columns[name]
+        if pa.types.is_string(column.type) and kind in _ARROW and _are_dates(column):  # clustered as categories
+            column = column.cast(_ARROW[kind])
+        elif pa.types.is_string(column.type):
+            kind = Kind.TEXT
+        elif kind.is_number and pa.types.is_floating(column.type):  # means of whole numbers
+            kind = Kind.REAL
+        if raw is None:
+            domains[name], codes[name] = encode(column, kind)
+            continue
+        both = [part.combine_chunks().cast(column.type) for part in (column, raw[name])]
+        domains[name], coded = encode(pa.chunked_array(both), kind)
+        codes[name], tested[name] = coded[: len(column)], coded[len(column) :]
+    return replace(original, name=method, domains=domains, codes=codes, tested=tested)
+
+
+def split_recoding(
+    original: ModelTable,
+    label: tuple[str, Domain, np.ndarray[Any, np.dtype[np.int64]]],
+    quasi: Sequence[str],
+    secrets: Sequence[str],
+    policy: Policy,
+    categorical: Sequence[str],
+    *,
+    seed: int,
+) -> SplitRecoding:
+    """The original columns, ready to be cut into boxes for the label on any of the rows."""
+    name, label_domain, label_of_row = label
+    coded = [_as_texts(original, column) if column in categorical else _own(original, column) for column in quasi]
+    contents = {secret: _own(original, secret) for secret in secrets if secret != name}
+    return SplitRecoding(
+        columns=tuple(quasi),
+        domains=tuple(domain for domain, _ in coded),
+        codes=np.column_stack([codes for _, codes in coded]).astype(np.int64),
+        label=name,
+        contents={name: (label_domain, label_of_row), **contents},
+        policy=policy,
+        table_rows=len(label_of_row),
+        seed=seed,
+    )
+
+
+def _own(table: ModelTable, column: str) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+    return table.domains[column], table.codes[column].astype(np.int64)
+
+
+def _as_texts(table: ModelTable, column: str) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+    """A column of numbers as the texts they are written as."""
+    domain, codes = _own(table, column)
+    shown = [show(value) for value in domain.values.tolist()]
+    texts = Domain.of(Kind.TEXT, sorted(shown), missing=domain.missing)
+    place = {text: code for code, text in enumerate(texts.values.tolist())}
+    change = np.array([*(place[text] for text in shown), *[len(shown)] * domain.missing], dtype=np.int64)
+    return texts, change[codes]
+
+
+def _are_dates(column: pa.ChunkedArray) -> bool:
+    """Whether texts are single dates or times, not ranges of them."""
+    return bool(pc.all(pc.match_substring_regex(column, r"^\d{4}-\d\d-\d\d")).as_py())
+
+
+def label_codes(table: pa.Table, label: str, dataset: Dataset) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+    """The label as codes of its domain; a missing label, or too many different ones, are refused."""
+    domain, codes = encode(table[label], dataset.schema.kind(label))
+    if not len(codes):
+        raise DataError("the table has no rows")
+    if domain.missing:
+        absent = int((codes == len(domain.values)).sum())
+        raise LabelError(f"label {label!r} misses {absent} of {len(codes)} values: leave those records out first")
+    if len(domain.values) > MOST_LABELS:
+        raise LabelError(
+            f"label {label!r} has {len(domain.values)} values and these models tell at most {MOST_LABELS} apart: "
+            "name a label of few classes"
+        )
+    return domain, codes

@@ -7,126 +7,35 @@ evaluations that must train thousands: what a leaf says must rest on 10 or 40 ro
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from aegis.arrays import Codes
-from aegis.errors import MeasureError, MissingExtraError
+from aegis.arrays import Codes, Floats
+from aegis.evaluation.estimators import Estimator, check_names, one_thread
 
-Matrix = NDArray[np.float64]
-
-
-def _logistic_regression(seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(max_iter=300, random_state=seed)
-
-
-def _random_forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_jobs=1, random_state=seed)
-
-
-def _light_random_forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=100, min_samples_leaf=10, n_jobs=1, random_state=seed)
-
-
-def _small_random_forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=30, min_samples_leaf=10, n_jobs=1, random_state=seed)
-
-
-def _boosted_trees(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(early_stopping=False, random_state=seed)
-
-
-def _light_boosted_trees(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(
-        max_iter=60,
-        max_leaf_nodes=8,
-        min_samples_leaf=40,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=seed,
-    )
-
-
-def _small_boosted_trees(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(
-        max_iter=25,
-        max_leaf_nodes=8,
-        min_samples_leaf=40,
-        l2_regularization=1.0,
-        learning_rate=0.2,
-        max_bins=63,
-        early_stopping=False,
-        random_state=seed,
-    )
-
-
-def _linear_svm(seed: int) -> Any:
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC(dual=False, max_iter=2000, random_state=seed)
-
-
-def _kernel_svm(seed: int) -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(kernel="rbf", random_state=seed)
-
-
-def _sgd(seed: int) -> Any:
-    from sklearn.linear_model import SGDClassifier
-
-    return SGDClassifier(loss="log_loss", random_state=seed)
-
-
-def _naive_bayes(seed: int) -> Any:
-    from sklearn.naive_bayes import GaussianNB
-
-    return GaussianNB(var_smoothing=1e-3)
-
-
-def _mlp(seed: int) -> Any:
-    from sklearn.neural_network import MLPClassifier
-
+_FOREST, _BOOSTED = "ensemble.RandomForestClassifier", "ensemble.HistGradientBoostingClassifier"
+_HELD_BACK = {"max_leaf_nodes": 8, "min_samples_leaf": 40, "l2_regularization": 1.0, "early_stopping": False}
+_ESTIMATORS = {
+    "logistic-regression": Estimator("linear_model.LogisticRegression", {"max_iter": 300}),
+    "random-forest": Estimator(_FOREST, {"n_jobs": 1}),
+    "boosted-trees": Estimator(_BOOSTED, {"early_stopping": False}),
+    "linear-svm": Estimator("svm.LinearSVC", {"dual": False, "max_iter": 2000}),
+    "kernel-svm": Estimator("svm.SVC", {"kernel": "rbf"}),
+    "sgd": Estimator("linear_model.SGDClassifier", {"loss": "log_loss"}),
+    "naive-bayes": Estimator("naive_bayes.GaussianNB", {"var_smoothing": 1e-3}, seeded=False),
     # The paper's network: input, two hidden layers of 100 neurons with ReLU, output.
-    return MLPClassifier(hidden_layer_sizes=(100, 100), max_iter=200, early_stopping=True, random_state=seed)
-
-
-_BUILDERS: dict[str, Callable[[int], Any]] = {
-    "logistic-regression": _logistic_regression,
-    "random-forest": _random_forest,
-    "boosted-trees": _boosted_trees,
-    "linear-svm": _linear_svm,
-    "kernel-svm": _kernel_svm,
-    "sgd": _sgd,
-    "naive-bayes": _naive_bayes,
-    "mlp": _mlp,
-    "light-random-forest": _light_random_forest,
-    "light-boosted-trees": _light_boosted_trees,
-    "small-random-forest": _small_random_forest,
-    "small-boosted-trees": _small_boosted_trees,
+    "mlp": Estimator(
+        "neural_network.MLPClassifier", {"hidden_layer_sizes": (100, 100), "max_iter": 200, "early_stopping": True}
+    ),
+    "light-random-forest": Estimator(_FOREST, {"n_estimators": 100, "min_samples_leaf": 10, "n_jobs": 1}),
+    "light-boosted-trees": Estimator(_BOOSTED, {"max_iter": 60, **_HELD_BACK}),
+    "small-random-forest": Estimator(_FOREST, {"n_estimators": 30, "min_samples_leaf": 10, "n_jobs": 1}),
+    "small-boosted-trees": Estimator(_BOOSTED, {"max_iter": 25, "learning_rate": 0.2, "max_bins": 63, **_HELD_BACK}),
 }
 
-MODELS = tuple(_BUILDERS)
+MODELS = tuple(_ESTIMATORS)
 GOLD_MODELS = ("logistic-regression", "random-forest", "boosted-trees")
 """Whose mean accuracy is the gold standard: a line, a forest and boosted trees."""
 LIGHT_MODELS = ("logistic-regression", "light-random-forest", "light-boosted-trees")
@@ -135,13 +44,7 @@ LIGHT_MODELS = ("logistic-regression", "light-random-forest", "light-boosted-tre
 
 def check_models(names: tuple[str, ...]) -> None:
     """Raise unless every name is a model and the library is there."""
-    unknown = [name for name in names if name not in _BUILDERS]
-    if unknown or not names:
-        raise MeasureError(f"there is no model called {', '.join(unknown) or '(none given)'}; use {', '.join(MODELS)}")
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(feature="training models", extra="evaluate") from None
+    check_names(names, MODELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,20 +63,15 @@ class Quality:
     balanced_accuracy: float
 
 
-def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes, seed: int) -> Quality:
+def try_model(name: str, X: Floats, y: Codes, *, training: Codes, testing: Codes, seed: int) -> Quality:
     """Train a fresh model on some rows and try it on others."""
     truth, seen = y[testing], y[training]
     if X.shape[1] == 0 or len(np.unique(seen)) < 2:
         # Nothing to learn from: the commonest label is all a model can say.
         accuracy = float((truth == np.bincount(seen).argmax()).mean())
         return Quality(accuracy=accuracy, auc=0.5, balanced_accuracy=1.0 / max(len(np.unique(truth)), 1))
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
-
-    model = _BUILDERS[name](seed)
-    # One thread each: configurations are tried in parallel, and waiting threads would count as work.
-    with warnings.catch_warnings(), threadpool_limits(limits=1):
-        # A model that stops before its tolerance is still a model; its quality says how good.
-        warnings.simplefilter("ignore")
+    model = _ESTIMATORS[name].build(seed)
+    with one_thread():
         model.fit(X[training], seen)
         by_chances = hasattr(model, "predict_proba")
         ask = model.predict_proba if by_chances else model.decision_function
@@ -191,7 +89,7 @@ def try_model(name: str, X: Matrix, y: Codes, *, training: Codes, testing: Codes
     )
 
 
-def area_under_curve(scores: Matrix, classes: Codes, truth: Codes) -> float:
+def area_under_curve(scores: Floats, classes: Codes, truth: Codes) -> float:
     """The area under the curve of each label against the others, averaged over the labels that occur."""
     areas = []
     for place, label in enumerate(classes[:1] if len(classes) == 2 else classes):

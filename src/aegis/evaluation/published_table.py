@@ -13,7 +13,7 @@ import numpy as np
 
 from aegis.counts.joint import Joint, TableCounts
 from aegis.counts.pair_counts import PairTables
-from aegis.counts.summary import Summary, masked_counts
+from aegis.counts.summary import Summary, mask_counts
 from aegis.evaluation.coded_rows import CodedRows
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
@@ -46,14 +46,7 @@ def table_scores(original: Summary, table: PublishedTable, *, seed: int = 0) -> 
         change -= _mean(measure, {name: joint for name, joint in originals.items() if joint}, list(originals), label)
         scores[f"{name} ({Reference.EXACT.value})"] = change if measure.higher_is_better else -change
     if table.pairs is not None:
-        counted = table.counted
-        summary = masked_counts(
-            name=table.name,
-            label=counted.label,
-            label_histogram=counted.label_histogram,
-            joints=counted.joints,
-            configurations=[table.configuration],
-        )
+        summary = mask_counts(table.counted, [table.configuration], name=table.name)
         for name in measures_of(PairMeasure):
             scores[name] = float(score_configurations(summary, table.pairs, name, seed=seed).utilities[0])
     return scores

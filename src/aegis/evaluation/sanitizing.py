@@ -118,7 +118,7 @@ def _seen_together(
     """The shares at which no column is told by what all releases say together; ``notes`` say of the others why not."""
     safe: dict[float, tuple[Fitted, ...]] = {}
     for place, (share, made) in enumerate(kept.items()):
-        private = {each.mechanism.column: _private(sample[each.mechanism.column]) for each in made}
+        private = {fitted.mechanism.column: _private(sample[fitted.mechanism.column]) for fitted in made}
         rng = np.random.default_rng([seed, place, 1])
         try:
             safe[share] = audited_together(made, private, parties=parties, names=(), rng=rng, quick=True)
@@ -134,7 +134,7 @@ def choose_private(columns: Columns, order: Sequence[str], *, seed: int = 0) -> 
 
 
 def _fitted(
-    values: NDArray[Any], name: str, side: Columns, known: Columns, shares: Sequence[float], seed: int
+    values: NDArray[Any], name: str, side: Columns, adversary_side: Columns, shares: Sequence[float], seed: int
 ) -> dict[float, Fitted | str]:
     """One audited mechanism for each share of the error that the authorised party has without a release, or why not."""
     private = _private(values)
@@ -146,7 +146,7 @@ def _fitted(
                 private,
                 column=name,
                 authorized=side,
-                adversaries=[known],
+                adversaries=[adversary_side],
                 distortion=share * left,
                 names=(),
                 rng=np.random.default_rng([seed, place]),

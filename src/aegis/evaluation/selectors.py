@@ -114,8 +114,8 @@ def _divergence_bits(attribute: AttributeSummary, masked: MaskedJoint) -> float:
         # Each masked value is read back as any value that may have led to it.
         may = change.matrix > 1e-12
         read = may @ (change.push(true) / np.maximum(may.sum(axis=0), 1))
-    there = true > 0
-    return float((true[there] * np.log2(true[there] / read[there])).sum())
+    occurring = true > 0
+    return float((true[occurring] * np.log2(true[occurring] / read[occurring])).sum())
 
 
 def _ranked(summary: Summary, measure: str, reference: Reference | str, seed: int) -> Floats:

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from aegis.arrays import Codes
+from aegis.arrays import Codes, Floats
 from aegis.errors import MeasureError, MissingExtraError
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +76,7 @@ class SplitPlan:
         return mean - half, mean + half
 
 
-def propensity(features: Matrix, rare: NDArray[np.bool_]) -> Matrix:
+def propensity(features: Floats, rare: NDArray[np.bool_]) -> Floats:
     """The log-odds of the rare label given the features, by logistic regression."""
     try:
         from sklearn.linear_model import LogisticRegression
@@ -92,7 +90,7 @@ def propensity(features: Matrix, rare: NDArray[np.bool_]) -> Matrix:
     return np.asarray(model.decision_function(features), dtype=np.float64)
 
 
-def matched_rows(scores: Matrix, rare: NDArray[np.bool_], *, ratio: int, rng: np.random.Generator) -> Codes:
+def matched_rows(scores: Floats, rare: NDArray[np.bool_], *, ratio: int, rng: np.random.Generator) -> Codes:
     """All rare rows and, for each, the ``ratio`` free others with the nearest score; none is used twice.
 
     >>> scores = np.array([0.0, 1.0, 5.0, 1.1, 4.9])

@@ -1,8 +1,8 @@
 """Rank candidates by what models reach on them: the product's first question, as four verbs.
 
-``count → judge → score → rank``: rows are counted once, the policy decides from the counts which candidates may leave,
-those race on one stated sample of the rows, and the result is ranked with reasons. A summary that a provider wrote has
-the first three behind it.
+``count → judge → score → rank``: rows are counted once, the policy decides from the counts which candidates may be
+released, those race on one stated sample of the rows, and the result is ranked with reasons. A summary that a provider
+wrote has the first three behind it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from aegis._version import __version__
 from aegis.commands.advise import Advise
 from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
+from aegis.counts.collect import count_table
 from aegis.counts.folder import is_summary, read_summary
 from aegis.counts.joint import TableCounts
-from aegis.counts.summary import Summary, configuration_of
+from aegis.counts.summary import Summary, configuration_of, mask_counts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free, write_text
@@ -26,13 +27,12 @@ from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, Summa
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
 from aegis.library.advising.candidate_kinds import CANDIDATES
-from aegis.library.advising.counting import count, masked
 from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
 from aegis.library.advising.other_candidates import OtherCandidates, judge_others
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.advising.scoring import pair_scores
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_opening import constraint_on
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies, gather, labels_of
@@ -82,19 +82,19 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
             raise LabelError("counts alone rank for one label; name one with --label, or let models judge several")
     elif len(labels) > 1:
         options.refuse("report", because="a report is about one label, and several are to be predicted")
-    policy, roles, out = None, dataset.roles, None
+    policy, roles, earlier = None, dataset.roles, None
     if options.policy is not None:
         policy = read_policy(options.policy, person=options.person)
         roles = policy.roles_in(dataset.schema, dataset.roles)
         # before anything is counted: what the ledger forbids is said at once
-        out = constraint_on(data, dataset, options, policy=policy, roles=roles)
+        earlier = constraint_on(data, dataset, options, policy=policy, roles=roles)
     pipeline = _Pipeline(
         options=options,
         dataset=dataset,
         hierarchies=hierarchies,
         policy=policy,
         roles=roles,
-        out=out,
+        earlier=earlier,
         given=given,
         labels=labels,
     )
@@ -120,7 +120,7 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
 class _Pipeline:
     """A table, what has to hold, and its candidates: proposed and judged once, whatever they are to predict.
 
-    ``roles`` are those given, completed by the policy's; ``out`` is what left of the table before.
+    ``roles`` are those given, completed by the policy's; ``earlier`` is what was released from the table before.
     """
 
     options: Advise
@@ -128,7 +128,7 @@ class _Pipeline:
     hierarchies: dict[str, Hierarchy]
     policy: Policy | None
     roles: Roles
-    out: Standing | None
+    earlier: EarlierReleases | None
     given: list[Configuration]
     labels: tuple[str, ...]
     masks: JudgedMasks | None = None
@@ -138,7 +138,7 @@ class _Pipeline:
         options, dataset = self.options, self.dataset
         by_models = not options.from_counts
         started = time.perf_counter()
-        counts = count(  # ① rows → counts
+        counts = count_table(  # ① rows → counts
             dataset,
             label=label,
             label_bins=options.label_bins,
@@ -147,20 +147,21 @@ class _Pipeline:
         )
         masks = self._judged(counts)  # ② counts → verdicts
         verdicts = masks.verdicts if len(self.labels) == 1 else _sparing(masks.verdicts, label)
-        summary = masked(counts, verdicts.passed, name=dataset.name)
+        summary = mask_counts(counts, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
         others = OtherCandidates()
         if by_models:
             sample = sample_of(dataset, counts, label_bins=options.label_bins, rows=options.rows, seed=options.seed)
-            others = judge_others(  # ② for what is no masking
-                options,
-                dataset,
-                sample,
-                policy=self.policy,
-                roles=self._roles_for(label),
-                hierarchies=self.hierarchies,
-                out=self.out,
-            )
+            if options.has_others:
+                others = judge_others(  # ② for what is no masking
+                    options,
+                    dataset,
+                    sample,
+                    policy=self.policy,
+                    roles=self._roles_for(label),
+                    hierarchies=self.hierarchies,
+                    earlier=self.earlier,
+                )
             raced = self._raced(verdicts, others, summary, sample)  # ③ a sample → scores
             ranking = self._ranked(counts, summary, verdicts, others, raced)  # ④ → ranking
         else:
@@ -168,7 +169,8 @@ class _Pipeline:
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
         ranking = replace(
             ranking,
-            configurations={each.name: each for each in masks.verdicts.passed} | others.configurations,
+            configurations={configuration.name: configuration for configuration in masks.verdicts.passed}
+            | others.configurations,
             timing={name: round(seconds, 4) for name, seconds in timing.items()},
             notes=(*ranking.notes, *masks.notes, *others.notes),
         )
@@ -185,7 +187,7 @@ class _Pipeline:
                 policy=self.policy,
                 roles=self.roles,
                 hierarchies=self.hierarchies,
-                out=self.out,
+                earlier=self.earlier,
             ).judged(self.given)
         return self.masks
 
@@ -194,7 +196,7 @@ class _Pipeline:
         return roles if self.policy is None else self.policy.roles_in(self.dataset.schema, roles)
 
     def _raced(self, verdicts: Verdicts, others: OtherCandidates, summary: Summary, sample: Sample) -> RaceResult:
-        """What models reach on each candidate that may leave."""
+        """What models reach on each candidate that may be released."""
         if not verdicts.passed and not others.passed:
             rejected = {**verdicts.rejected, **others.rejected}
             raise PolicyNotSatisfiedError(
@@ -219,7 +221,7 @@ class _Pipeline:
         names = {configuration.name for configuration in verdicts.passed}
         best = next((candidate.name for candidate in raced.ranking if candidate.name in names), None)
         if not names:  # no masks among the candidates: what the columns tell is read off the table as it is
-            summary = masked(counts, [Configuration(name="as it is", masks={})], name=self.dataset.name)
+            summary = mask_counts(counts, [Configuration(name="as it is", masks={})], name=self.dataset.name)
         rejected = {**verdicts.rejected, **others.rejected}
         return rank_raced(
             rank(summary, measure=BY_ATTRIBUTE, rejected=rejected, compared_with=best, seed=self.options.seed),
@@ -254,8 +256,12 @@ class _Pipeline:
 def _sparing(verdicts: Verdicts, label: str) -> Verdicts:
     """The same candidates with the label in the clear: what is to be predicted is the column as it is."""
     passed = tuple(
-        replace(each, masks={column: mask for column, mask in each.masks.items() if column != label}, label=None)
-        for each in verdicts.passed
+        replace(
+            configuration,
+            masks={column: mask for column, mask in configuration.masks.items() if column != label},
+            label=None,
+        )
+        for configuration in verdicts.passed
     )
     return replace(verdicts, passed=passed)
 

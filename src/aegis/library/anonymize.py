@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,26 +40,26 @@ from aegis.operation import operation
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths
 from aegis.releases.write import check_format, look_into
-from aegis.result import Result, plain
+from aegis.result import AMONG_OTHERS, UNWRITTEN, Result, called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anonymization(Result):
     """A clustered table, written or not, with what it cost and what it protects.
 
-    ``not_judged_with`` says that something left of the source before, which this table was not judged with. ``table``
-    and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
+    ``not_judged_with`` says that something was released from the source before, which this table was not judged with.
+    ``table`` and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
     ``filled`` are the columns in which missing numbers stand at the median of the others.
     """
 
-    result: Anonymized
-    path: Path | None
-    suppressed: tuple[str, ...]
-    as_they_are: tuple[str, ...]
+    result: Anonymized = field(metadata=AMONG_OTHERS)
+    path: Path | None = field(metadata=called("out"))
+    suppressed: tuple[str, ...] = field(metadata=called("identifying_suppressed"))
+    as_they_are: tuple[str, ...] = field(metadata=called("published_as_they_are"))
     looks_identifying: tuple[str, ...]
     not_judged_with: str | None = None
-    table: pa.Table | None = None
-    boxes: Boxes | None = None
+    table: pa.Table | None = field(default=None, metadata=UNWRITTEN)
+    boxes: Boxes | None = field(default=None, metadata=UNWRITTEN)
     filled: tuple[FilledColumn, ...] = ()
 
     @property
@@ -96,31 +96,6 @@ class Anonymization(Result):
             ),
         ]
         return [{"what": what, "before": then, "after": now} for what, then, now in figures]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis anonymize --json`` prints."""
-        return {
-            **self.result.to_json(),
-            "identifying_suppressed": list(self.suppressed),
-            "published_as_they_are": list(self.as_they_are),
-            "looks_identifying": list(self.looks_identifying),
-            "not_judged_with": self.not_judged_with,
-            "filled": plain(self.filled),
-            "out": None if self.path is None else str(self.path),
-        }
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The fields as the JSON has them; the rows themselves are not there."""
-        return {
-            "result": Anonymized.from_json(content),
-            "path": content["out"],
-            "suppressed": content["identifying_suppressed"],
-            "as_they_are": content["published_as_they_are"],
-            "looks_identifying": content["looks_identifying"],
-            "not_judged_with": content["not_judged_with"],
-            "filled": content.get("filled", ()),
-        }
 
 
 @operation(Anonymize)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.regions import STAR
-from aegis.commands.release import Apply
+from aegis.commands.apply import Apply
 from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
@@ -41,7 +41,7 @@ class Applied(Result):
 
     ``masked`` are the masked columns, ``fitted_here`` those whose masks read something off these rows,
     ``looks_identifying`` those without role and mask that have a value of their own in nearly every row.
-    ``not_judged_with`` says that something left of the table before, which this was not judged with.
+    ``not_judged_with`` says that something was released from the table before, which this was not judged with.
     """
 
     out: Path

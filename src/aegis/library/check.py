@@ -38,7 +38,7 @@ class Checked(Result):
     table as it came. ``unlisted_are_insensitive`` are the columns without a role: nobody decided that they are.
     Of several configurations judged ``together``, ``breaking`` are those that break the policy together. Where ``unit``
     names the column that says whose records they are, sizes of classes and all models count people. ``made_of`` says
-    that a command made the table of another one's rows: what is out of those was not looked at.
+    that a command made the table of another one's rows: earlier releases of those were not looked at.
     """
 
     satisfied: bool
@@ -128,7 +128,9 @@ def _together(
         configuration.check(schema)
         check_identifying(roles, configuration.masks)
     files = released_files([Path(path) for path in options.release], dataset, roles.quasi_identifying)
-    listed = named_apart([*(files.without_files(each) for each in configurations), *files.configurations])
+    listed = named_apart(
+        [*(files.without_files(configuration) for configuration in configurations), *files.configurations]
+    )
     seen = replace(roles, quasi_identifying=(*roles.quasi_identifying, *files.columns))
     raw = classes_of(files.dataset, policy, seen, hierarchies=hierarchies)
     as_written = frozenset(
@@ -158,8 +160,10 @@ def named_apart(configurations: list[Configuration]) -> list[Configuration]:
     """The same configurations, those that share a name numbered."""
     names = [configuration.name for configuration in configurations]
     return [
-        replace(each, name=f"{each.name} ({number})") if names.count(each.name) > 1 else each
-        for number, each in enumerate(configurations, start=1)
+        replace(configuration, name=f"{configuration.name} ({number})")
+        if names.count(configuration.name) > 1
+        else configuration
+        for number, configuration in enumerate(configurations, start=1)
     ]
 
 

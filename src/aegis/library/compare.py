@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,17 @@ from aegis.errors import LabelError, RoleError
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.classifiers import check_models
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
+from aegis.evaluation.model_table import label_codes, model_table, split_recoding, with_published
 from aegis.evaluation.parallel import available_cores
 from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
-from aegis.evaluation.tables_for_models import label_codes, model_table, split_recoding, with_published
 from aegis.learners.learner import LEARNERS
 from aegis.library.anonymize import anonymize
 from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 from aegis.report.comparison_report import render_comparison
 from aegis.report.page import write_page
-from aegis.result import Result
+from aegis.result import AMONG_OTHERS, Result, called
 
 RESULTS = "results.jsonl"
 """The file of a comparison's folder that holds what was published and how models did on it."""
@@ -49,8 +49,8 @@ class AnonymizerComparison(Result):
     source: str
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
-    releases: dict[str, dict[str, Any]]  # method → what aegis anonymize --json says
-    comparison: Comparison
+    releases: dict[str, dict[str, Any]] = field(metadata=called("anonymizers"))  # as aegis anonymize --json says them
+    comparison: Comparison = field(metadata=AMONG_OTHERS)
     skipped: tuple[str, ...]  # columns that name records instead of describing them
     notes: tuple[str, ...]
     report: Path | None
@@ -73,24 +73,6 @@ class AnonymizerComparison(Result):
             }
             for name in comparison.tables
         ]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis compare --json`` prints."""
-        return {
-            "source": self.source,
-            "quasi": list(self.quasi),
-            "sensitive": list(self.sensitive),
-            **self.comparison.to_json(),
-            "anonymizers": self.releases,
-            "skipped": list(self.skipped),
-            "notes": list(self.notes),
-            "report": None if self.report is None else str(self.report),
-        }
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The comparison stands beside the other fields in the JSON."""
-        return {**content, "releases": content["anonymizers"], "comparison": content}
 
 
 @operation(Compare)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from aegis.commands.configurations import Diff, Generate
+from aegis.counts.collect import count_table
 from aegis.data.output import check_apart, check_free
-from aegis.library.advising.counting import count
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies, generated, one_configuration, to_be_masked
 from aegis.masking.configuration import Configuration
@@ -79,7 +79,7 @@ def generate(options: Generate) -> Generated:
         check_free(Path(options.out), overwrite=options.overwrite)
     dataset = open_table(options.data, options)
     label = options.label or dataset.roles.label
-    counted = count(dataset, label=label, label_bins=options.label_bins, progress=options.progress)
+    counted = count_table(dataset, label=label, label_bins=options.label_bins, progress=options.progress)
     made = generated(
         to_be_masked(counted, dataset.roles, asked=options.mask_columns),
         count=options.count,

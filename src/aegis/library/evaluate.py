@@ -11,10 +11,11 @@ import numpy as np
 
 from aegis._version import __version__
 from aegis.commands.evaluate import RELEASED, Evaluate
+from aegis.counts.collect import count_table
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.joint import TableCounts
 from aegis.counts.pair_counts import PairTables
-from aegis.counts.summary import masked_counts
+from aegis.counts.summary import mask_counts
 from aegis.data.output import check_apart, check_free
 from aegis.errors import ConfigurationError, InputError, LabelError
 from aegis.evaluation.agreement import agreement, random_choice
@@ -30,7 +31,6 @@ from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import race
 from aegis.learners.sample import Sample
-from aegis.library.advising.counting import count
 from aegis.library.advising.racing import sample_of
 from aegis.library.evaluate_families import GIVEN, Family, FamilySource
 from aegis.library.tables.opening import open_table
@@ -69,7 +69,7 @@ def evaluate(options: Evaluate) -> Evaluation:
     started = time.process_time()
     dataset = open_table(options.data, options)
     label = label_of(options.label, dataset.roles.label, configurations)
-    counted = count(dataset, label=label, label_bins=options.label_bins)
+    counted = count_table(dataset, label=label, label_bins=options.label_bins)
     counting_seconds = time.process_time() - started
     rows = read_rows(dataset, counted, in_order=bool(options.tables) or RELEASED in options.families)
     source = FamilySource(
@@ -241,13 +241,7 @@ class _Judge:
 
     def _selections(self, family: Family) -> list[Selection]:
         """The scores of every selector that can judge all candidates of the family."""
-        summary = masked_counts(
-            name=self.name,
-            label=self.counted.label,
-            label_histogram=self.counted.label_histogram,
-            joints=self.counted.joints,
-            configurations=family.configurations,
-        )
+        summary = mask_counts(self.counted, family.configurations, name=self.name)
         selections = select(summary, pairs=self.pairs, seed=family.seed)
         if self._why_no_race(family) is None:
             selections.append(self._raced(family))

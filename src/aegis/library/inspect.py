@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aegis.commands.inspect import Inspect
-from aegis.counts.profile import Profile, profile
+from aegis.inspection.profile import Profile, profile
 from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 

@@ -1,4 +1,4 @@
-"""What left of a table: shown, added to by hand, taken out of the reckoning, and limited."""
+"""What was released from a table: shown, added to by hand, taken out of the reckoning, and limited."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 from aegis.releases.budget import Budget, Total
 from aegis.releases.ledger import ENDING, Ledger, Opening, append, keep_key, key_of, ledger_path, read_ledger
-from aegis.releases.ledger_entry import Act
+from aegis.releases.ledger_entry import EntryKind
 from aegis.releases.table_register import register_locked
 from aegis.result import Result
 
@@ -92,30 +92,7 @@ def ledger_add(options: LedgerAdd) -> LedgerShown:
     path = path_of(options.data, options)
     if path is None:
         raise OptionError("this source has no ledger: name one with --ledger")
-    release_options = Release(
-        options.data,
-        policy=options.policy,
-        out=f"{options.name}.csv",
-        config=options.config,
-        label=options.label,
-        insensitive=options.insensitive,
-        columns=options.columns,
-        drop_suppressed=options.drop_suppressed,
-        hierarchies=options.hierarchies,
-        ledger=path,
-        recipient=options.recipient,
-        roles=options.roles,
-        identifying=options.identifying,
-        delimiter=options.delimiter,
-        encoding=options.encoding,
-        missing=options.missing,
-        decimal_comma=options.decimal_comma,
-        day_first=options.day_first,
-        month_first=options.month_first,
-        table=options.table,
-        engine=options.engine,
-    )
-    record_release(release_options, name=options.name)
+    record_release(options.shared_with(Release, out=f"{options.name}.csv", ledger=path), name=options.name)
     return _shown(read_ledger(path))
 
 
@@ -139,7 +116,7 @@ def ledger_forget(options: LedgerForget) -> LedgerShown:
         raise DataError(f"release {options.release} does not count any more, as {path.name} says already")
     assert ledger.opening is not None
     content = {"release": options.release, "reason": options.reason.strip()}
-    append(path, Act.FORGOTTEN, content, opening=ledger.opening, expected_head=ledger.head)
+    append(path, EntryKind.FORGOTTEN, content, opening=ledger.opening, expected_head=ledger.head)
     return _shown(read_ledger(path))
 
 
@@ -173,7 +150,7 @@ def ledger_limit(options: LedgerLimit) -> LedgerShown:
         recognised.check_again(path, opening)
         entry = append(
             path,
-            Act.LIMITED,
+            EntryKind.LIMITED,
             content,
             opening=opening,
             expected_head=ledger.head,
@@ -204,8 +181,8 @@ def _shown(ledger: Ledger, *, delta: float = 1e-6) -> LedgerShown:
     forgotten, opening = ledger.forgotten, ledger.opening
     at = {entry.sequence: entry.at.isoformat(timespec="seconds") for entry in ledger.entries}
     releases = tuple(
-        {"number": number, "at": at[number], **leaving.to_mapping(), "forgotten": forgotten.get(number)}
-        for number, leaving in ledger.releases.items()
+        {"number": number, "at": at[number], **recorded.to_mapping(), "forgotten": forgotten.get(number)}
+        for number, recorded in ledger.releases.items()
     )
     spent: Total | None = ledger.spent(delta=delta) if ledger.budgets else None
     return LedgerShown(

@@ -11,9 +11,8 @@ from aegis.commands.merge import Merge
 from aegis.commands.summarize import Summarize
 from aegis.counts.addition import add_summaries, check_addable, count_part
 from aegis.counts.folder import read_summary, write_summary
-from aegis.counts.summary import Summary, configuration_of, reduced
+from aegis.counts.summary import Summary, configuration_of, mask_counts, reduced
 from aegis.errors import OutputError, SummaryError
-from aegis.library.advising.counting import masked
 from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 
@@ -33,7 +32,7 @@ def append_part(options: Summarize) -> Summary:
     _check_new(recorded, name)
     counted = count_part(dataset, recorded, progress=options.progress)
     configurations = [configuration_of(recorded, configuration.name) for configuration in recorded.configurations]
-    added = masked(counted, configurations, name=name)
+    added = mask_counts(counted, configurations, name=name)
     with _alone(folder):
         recorded = read_summary(folder)  # another part may have been added while this one was counted
         _check_new(recorded, name)

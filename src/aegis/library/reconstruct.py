@@ -82,11 +82,11 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     for name in needed:
         # a release is read from the release: the party's own file may hold an older one
         first, second = (release, own) if name.endswith(("_released", "_component")) else (own, release)
-        home = next((each for each in (first, second) if name in each.schema.names), None)
+        home = next((table for table in (first, second) if name in table.schema.names), None)
         if home is None:
             raise RoleError(f"neither file has the column {name!r} that the reconstructor needs")
         homes[name] = home
-    read = {id(each): ask(each.table) for each in (own, release)}
+    read = {id(dataset): ask(dataset.table) for dataset in (own, release)}
     rows = read[id(own)].num_rows
     if read[id(release)].num_rows != rows:
         raise DataError(f"the release has {read[id(release)].num_rows:,} rows and the own columns {rows:,}")

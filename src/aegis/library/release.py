@@ -111,8 +111,8 @@ def release(options: Release) -> Released:
     """Write the table masked by the configuration if, and only if, what is written satisfies the policy.
 
     Without a configuration the table is released as it is: it was anonymized before, by clustering for instance. Then
-    ``rows_of`` names the table that it was made of: it is judged together with what left of that, row by row, and goes
-    into its ledger.
+    ``rows_of`` names the table that it was made of: it is judged together with what was released from that, row by
+    row, and goes into its ledger.
 
     ``columns`` names those that are written; the policy is judged on what is left, and the certificate names the rest.
     Every column that is written has a role or a mask: otherwise nothing is released, unless ``insensitive`` names it or
@@ -130,9 +130,9 @@ def release(options: Release) -> Released:
     paths = output_paths(options)
     key = None if options.sign is None else read_private(Path(options.sign))
     source = open_source(options)
-    attacks = attacks_wanted(options.attacks, source.policy, source.standing)
-    counts = count_published(source, source.standing, options)  # ① source → counts of what would be published
-    judged = judge_release(source, counts, options)  # ② counts → verdict, together with what is out
+    attacks = attacks_wanted(options.attacks, source.policy, source.earlier)
+    counts = count_published(source, source.earlier, options)  # ① source → counts of what would be published
+    judged = judge_release(source, counts, options)  # ② counts → verdict, together with earlier releases
     utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judged.own.released)
     table = treated(source, counts, judged)
     with draft_of(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
@@ -145,7 +145,7 @@ def release(options: Release) -> Released:
             roles=source.published_roles,
             all_roles=source.roles,
             policy=source.policy,
-            standing=source.standing,
+            earlier=source.earlier,
         )
         listed = listed_values(source, counts)
         certificate = certificate_of(  # ⑤

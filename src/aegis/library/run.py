@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,16 @@ from aegis.data.hierarchy import TOP
 from aegis.data.kind import Kind
 from aegis.data.project import Project, read_project
 from aegis.errors import HierarchyError, PolicyNotSatisfiedError, ProjectError, RoleError
+from aegis.library.guided.candidate_release import AttackFigures, GuidedRelease, exposing, exposure_words, free_name
 from aegis.library.guided.comparing import compare
 from aegis.library.guided.comparison import Comparison
-from aegis.library.guided.leaving import AttackFigures, Left, exposing, exposure_words, free_name
 from aegis.library.guided.looking import Look, look
 from aegis.library.release import Released
 from aegis.library.start import (
-    left_now,
     next_best,
     open_project_table,
     reading_of,
+    release_chosen,
     settings_of,
     with_choice,
     with_release,
@@ -32,14 +31,14 @@ from aegis.library.start import (
 from aegis.operation import listed, operation
 from aegis.plural import count
 from aegis.releases.ledger import ledger_path
-from aegis.result import Result
+from aegis.result import AMONG_OTHERS, Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun(Result):
     """A release made as a project decided, what differs from the table that it was decided on, and the attacks."""
 
-    released: Released
+    released: Released = field(metadata=AMONG_OTHERS)
     chosen: str
     attacks: tuple[AttackFigures, ...]
     differences: tuple[str, ...] = ()
@@ -56,21 +55,6 @@ class Rerun(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         return self.released.table_rows()
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis run --json`` prints."""
-        return {
-            **self.released.to_json(),
-            "chosen": self.chosen,
-            "attacks": [
-                {name: getattr(attack, name) for name in AttackFigures.__dataclass_fields__} for attack in self.attacks
-            ],
-            "differences": list(self.differences),
-        }
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**content, "released": Released.from_json(content)}
 
 
 @operation(Run)
@@ -119,7 +103,7 @@ def run(options: Run) -> Rerun:
     out = Path(options.out) if options.out is not None else free_name(data, project.folder)
     while True:
         try:
-            left: Left = left_now(
+            left: GuidedRelease = release_chosen(
                 project,
                 out,
                 data=data,

@@ -37,7 +37,7 @@ from aegis.data.engine import open_dataset
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
 from aegis.library.releasing.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
-from aegis.library.releasing.sanitized_record import OnRecord, open_record
+from aegis.library.releasing.sanitized_record import SanitizedRecord, open_record
 from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
 from aegis.library.tables.judging import classes_of, read_policy, why_not
 from aegis.library.tables.opening import open_table, reading
@@ -99,7 +99,7 @@ class Sanitized(Result):
                 *audited.unprotected,
             )
         ]
-        return (*by_column, *(f"{each.column}: {each.beyond_cap}" for each in self.written if each.beyond_cap))
+        return (*by_column, *(f"{column.column}: {column.beyond_cap}" for column in self.written if column.beyond_cap))
 
     def table_rows(self) -> list[dict[str, Any]]:
         """The error of every party with the release and without, column by column."""
@@ -221,7 +221,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         if not len(columns[model.mechanisms[0].column]):
             raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
     noise = _noise(options.seed)
-    drawn = {each.column: each.apply(columns[each.column], rng=noise) for each in model.mechanisms}
+    drawn = {mechanism.column: mechanism.apply(columns[mechanism.column], rng=noise) for mechanism in model.mechanisms}
     if fitted:
         written = check_written(
             fitted,
@@ -277,7 +277,7 @@ def _check(options: Sanitize) -> None:
         raise MissingExtraError(feature="aegis sanitize", extra="sanitize")
 
 
-def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> OnRecord | None:
+def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> SanitizedRecord | None:
     """The table's ledger, judged with before anything is fitted."""
     if saved is None:
         private, public = tuple(options.private), _public(options)
@@ -351,7 +351,8 @@ def _fitted(options: Sanitize, columns: Mapping[str, NDArray[Any]], ranges: Part
     if not any(ranges):
         return fitted
     return tuple(
-        replace(each, mechanism=replace(cast(CategoryMechanism, each.mechanism), ranges=ranges)) for each in fitted
+        replace(column, mechanism=replace(cast(CategoryMechanism, column.mechanism), ranges=ranges))
+        for column in fitted
     )
 
 

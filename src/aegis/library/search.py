@@ -15,6 +15,7 @@ from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
 from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect import count_table
 from aegis.counts.joint import check_classes, check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import file_name, write_hierarchies
@@ -25,7 +26,6 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
-from aegis.library.advising.counting import count
 from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.ledgers.ledger_opening import constraint_on
 from aegis.library.ledgers.sensitive_masks import masks_to_repeat
@@ -194,14 +194,14 @@ def search(options: Search) -> Found | FoundBoxes:
     if options.space == "boxes":
         return search_boxes(options, dataset, policy, roles, label)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
-    out, repeated = None, {} if standing is None else masks_to_repeat(standing)
-    if standing is None:
+    earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    out, repeated = None, {} if earlier is None else masks_to_repeat(earlier)
+    if earlier is None:
         table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
     else:
-        shown = masked_data(standing.dataset, repeated).dataset if repeated else standing.dataset
+        shown = masked_data(earlier.dataset, repeated).dataset if repeated else earlier.dataset
         seen = classes_of(shown, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
-        table, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
+        table, out = without_known(seen), Out(table=seen, gone=earlier.gone_from, apart=earlier.apart)
     declared = declared_orders(options.order)
     check_quasi_identifying(declared, table)
     table = with_orders(table, {**dataset.orders, **declared})
@@ -257,7 +257,7 @@ def search(options: Search) -> Found | FoundBoxes:
         front=tuple(_described(candidate) for candidate in result.front),
         front_complete=result.front_complete,
         shortlist=tuple(_described(candidate) for candidate in result.shortlist),
-        together_with=() if standing is None else tuple(standing.counted),
+        together_with=() if earlier is None else tuple(earlier.counted),
         trained=()
         if raced is None
         else tuple(
@@ -307,7 +307,7 @@ def _raced(
 
     In ``table`` the masks are on already that sensitive columns left with, and that are ``repeated``.
     """
-    counted = count(dataset, label=label)
+    counted = count_table(dataset, label=label)
     tables = MaskTables(sample_of(dataset, counted, label_bins=None, seed=options.seed))
     configurations = [
         Configuration(name=name, masks=candidate.masks, label=label, roles=roles) for name, candidate in tried.items()

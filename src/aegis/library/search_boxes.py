@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from aegis.candidates.search.classes import released_labels
 from aegis.candidates.search.objective import DEFAULT_MEASURE, Objective
 from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect import count_table
 from aegis.counts.joint import check_filled
 from aegis.data.dataset import Dataset
 from aegis.data.output import PRIVATE, drafts_of
@@ -25,7 +26,6 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.library.advising.boxes_together import BoxesUnderLedger
-from aegis.library.advising.counting import count as count_joints
 from aegis.library.advising.racing import sample_of
 from aegis.library.ledgers.ledger_opening import constraint_on
 from aegis.library.tables.judging import classes_of
@@ -33,7 +33,7 @@ from aegis.library.tables.proposals import find_hierarchies
 from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import without_known
-from aegis.result import Result, plain
+from aegis.result import UNWRITTEN, Result, plain
 
 SAYS_SOMETHING = 5e-6
 """A smaller utility is printed as nothing."""
@@ -69,7 +69,7 @@ class FoundBoxes(Result):
     ``together_with`` are the releases of the table's ledger that it satisfies the policy together with.
     """
 
-    boxes: Boxes | None = None
+    boxes: Boxes | None = field(default=None, metadata=UNWRITTEN)
     id: str
     label: str
     measure: str
@@ -113,30 +113,28 @@ class FoundBoxes(Result):
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis search --space boxes --json`` prints, without the boxes themselves."""
-        figures = {name: plain(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes"}
-        return {"recoding": self.words, **figures, "utility_note": self.utility_note}
+        return {"recoding": self.words, **plain(self), "utility_note": self.utility_note}
 
     @classmethod
     def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        earlier = {"together_with": (), **content}
-        return {name: earlier[name] for name in cls.__dataclass_fields__ if name != "boxes"}
+        return {"together_with": (), **content}
 
 
 def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> FoundBoxes:
     """Grow boxes for the label under the policy, as ``anonymize`` with ``method="boxes"`` does, and say what they do.
 
-    They are grown for one release. Where something is out of the table they are judged together with it, and raise
-    PolicyNotSatisfiedError where that breaks the policy.
+    They are grown for one release. Where something was released from the table they are judged together with it, and
+    raise PolicyNotSatisfiedError where that breaks the policy.
     """
-    standing = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
+    earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     contents = tuple(dict.fromkeys((label, *roles.sensitive)))
     under = seen = None
-    if standing is None:
+    if earlier is None:
         table = classes_of(dataset, policy, roles, contents=contents, hierarchies=hierarchies)
     else:
         under = BoxesUnderLedger(
-            standing=standing, policy=policy, roles=roles, contents=contents, hierarchies=hierarchies
+            earlier=earlier, policy=policy, roles=roles, contents=contents, hierarchies=hierarchies
         )
         seen = under.counts()
         table = without_known(seen)
@@ -156,7 +154,7 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
     utility = None
     if not is_of_numbers(content.domain):
         labels = released_labels(estimator.judgement_.released, label, content.totals)
-        utility = objective.shown(objective.value(labels))
+        utility = objective.turned(objective.value(labels))
     trained = _trained(options, dataset, policy, roles, label) if options.train else None
     if options.out is not None:
         with drafts_of([Path(options.out)], overwrite=options.overwrite, modes=[PRIVATE]) as drafts:
@@ -175,24 +173,25 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
         most_cuts=boxes.depth,
         columns=column_recodings(boxes),
         trained=trained,
-        together_with=() if standing is None else tuple(standing.counted),
+        together_with=() if earlier is None else tuple(earlier.counted),
     )
 
 
 def _check_together(boxes: Boxes, seen: ClassTable, under: BoxesUnderLedger) -> None:
-    """Raise where the best boxes break the policy together with what is out: with which releases, and which models."""
+    """Raise where the best boxes break the policy together with earlier releases: with which releases, and which
+    models."""
     together = under.judge(boxes, seen)
     if together.satisfied:
         return
-    refusal = under.standing.refusal(together, lambda fewer: under.judged_with(boxes, fewer))
+    refusal = under.earlier.refusal(together, lambda fewer: under.judged_with(boxes, fewer))
     raise PolicyNotSatisfiedError(
-        f"the best boxes may not leave: {refusal} (--space both looks for masks that hold together with it)"
+        f"the best boxes may not be released: {refusal} (--space both looks for masks that hold together with it)"
     )
 
 
 def _trained(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> TrainedBoxes:
     """What models reach; boxes are cut again on the training rows of each part, so that test rows have no say."""
-    sample = sample_of(dataset, count_joints(dataset, label=label), label_bins=None, seed=options.seed)
+    sample = sample_of(dataset, count_table(dataset, label=label), label_bins=None, seed=options.seed)
     absent = [column for column in roles.quasi_identifying if column not in sample.codes]
     if absent:
         raise RoleError(f"{absent[0]!r} is quasi-identifying and could not be counted, so no model can be trained")

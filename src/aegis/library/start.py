@@ -16,10 +16,15 @@ from aegis.data.schema import Roles
 from aegis.errors import InputError, OptionError, PolicyNotSatisfiedError, ProjectError
 from aegis.learners.sample import LEAST_ROWS
 from aegis.library.advising.candidate_kinds import CANDIDATES
+from aegis.library.guided.candidate_release import (
+    GuidedRelease,
+    free_name,
+    release_candidate,
+)
 from aegis.library.guided.changes import ColumnChange, becomes
-from aegis.library.guided.comparing import Leaving, Settings, compare, something_left
+from aegis.library.guided.comparing import ReleaseSource, Settings, compare, something_left
 from aegis.library.guided.comparison import (
-    Compared,
+    ComparedCandidate,
     Comparison,
     comparison_key,
     comparison_path,
@@ -30,11 +35,6 @@ from aegis.library.guided.deciding import published_words, with_roles
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
 from aegis.library.guided.first_picture import quick_settings
 from aegis.library.guided.guide import Guide
-from aegis.library.guided.leaving import (
-    Left,
-    free_name,
-    leave,
-)
 from aegis.library.guided.looking import (
     NOTATION_WORDS,
     Look,
@@ -102,7 +102,7 @@ def walk(options: Start, guide: Guide) -> Started:
         project.write()
         guide.begin(6, "The release")
         try:
-            left = _left(project, options, guide)
+            left = _release(project, options, guide)
         except PolicyNotSatisfiedError as error:
             comparison = next_best(comparison, project, error)
             guide.note(comparison.notes[-1])
@@ -127,7 +127,7 @@ def finished(
     seen: Look,
     comparison: Comparison,
     changed: tuple[ColumnChange, ...],
-    left: Left | None,
+    left: GuidedRelease | None,
     options: Start,
     *,
     stands_out: str | None = None,
@@ -309,7 +309,9 @@ def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -
                     settings=quick,
                     reading={},
                     ledger=NO_LEDGER,
-                    leaves_from=Leaving(data=project.source, reading=reading_of(project), ledger=options.ledger),
+                    released_from=ReleaseSource(
+                        data=project.source, reading=reading_of(project), ledger=options.ledger
+                    ),
                     progress=progress,
                 )
             guide.show_first_picture(first)
@@ -347,7 +349,7 @@ def chosen_of(
     return with_choice(project, comparison, chosen), changed
 
 
-def with_choice(project: Project, comparison: Comparison, chosen: Compared) -> Project:
+def with_choice(project: Project, comparison: Comparison, chosen: ComparedCandidate) -> Project:
     """The project with a candidate that was chosen: its masks, or how its table is made."""
     made = {"name": chosen.name, "kind": chosen.kind}
     if chosen.name in comparison.finished:
@@ -355,16 +357,16 @@ def with_choice(project: Project, comparison: Comparison, chosen: Compared) -> P
     return replace(project, chosen=made, configuration=to_mapping(comparison.configuration(chosen.name)))
 
 
-def _left(project: Project, options: Start, guide: Guide) -> Left | None:
+def _release(project: Project, options: Start, guide: Guide) -> GuidedRelease | None:
     out = Path(options.out) if options.out is not None else free_name(project.data, project.folder)
-    if not guide.may_leave(out):
+    if not guide.may_release(out):
         return None
-    left = left_now(project, out, ledger=options.ledger, recipient=options.recipient, overwrite=options.overwrite)
-    guide.show_left(left)
+    left = release_chosen(project, out, ledger=options.ledger, recipient=options.recipient, overwrite=options.overwrite)
+    guide.show_release(left)
     return left
 
 
-def left_now(
+def release_chosen(
     project: Project,
     out: Path,
     *,
@@ -374,7 +376,7 @@ def left_now(
     despite_ledger: str | None = None,
     overwrite: bool = False,
     again: bool = False,
-) -> Left:
+) -> GuidedRelease:
     """Release what the project has chosen; with ``again`` rows fall into the boxes of the release before."""
     if not project.is_decided or project.roles is None or project.policy is None:
         raise ProjectError(f"{project.path.name} has nothing chosen yet; aegis start goes on where it was left")
@@ -390,7 +392,7 @@ def left_now(
         )
     else:
         (made_by,) = configurations_from_mapping(project.configuration, name=chosen.get("name", "chosen"))
-    return leave(
+    return release_candidate(
         data or project.source,
         made_by,
         roles=project.roles,
@@ -404,7 +406,7 @@ def left_now(
     )
 
 
-def with_release(project: Project, left: Left) -> Project:
+def with_release(project: Project, left: GuidedRelease) -> Project:
     """The project with what left."""
     released = left.released
     stated = released.ledger or {}

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from aegis.commands.summarize import Summarize
+from aegis.counts.collect import count_table
 from aegis.counts.folder import check_summary_free, write_summary
 from aegis.counts.joint import TableCounts
 from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
-from aegis.counts.summary import Level, Summary, reduced
+from aegis.counts.summary import Level, Summary, mask_counts, reduced
 from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError
-from aegis.library.advising.counting import count, masked
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_of
 from aegis.library.advising.scoring import pair_scores
 from aegis.library.ledgers.budgets import SharedBudget, shared_budget
@@ -28,7 +28,7 @@ from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import Leaving, recipient_named
+from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 
 
 @operation(Summarize)
@@ -59,7 +59,7 @@ def summarize(options: Summarize) -> Summary:
     if shared is not None and options.epsilon is not None:
         shared.check(Budget(epsilon=options.epsilon))
 
-    counted = count(
+    counted = count_table(
         dataset,
         label=label,
         label_bins=options.label_bins,
@@ -77,7 +77,7 @@ def summarize(options: Summarize) -> Summary:
         configurations, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
     )
     verdicts = judged(candidates, dataset, options.policy, hierarchies=hierarchies)
-    counts = masked(counted, verdicts.passed, name=dataset.name)
+    counts = mask_counts(counted, verdicts.passed, name=dataset.name)
     scores = pair_scores(
         counts, dataset, counted, names=_scores_wanted(options), seed=options.seed, progress=options.progress
     )
@@ -101,14 +101,14 @@ def _ledger(dataset: Dataset, options: Summarize) -> SharedBudget | None:
         options.refuse("recipient", because="this source has no ledger: name one with --ledger")
         return None
     if options.epsilon is None and options.ledger is None and not read_ledger(shared.path).entries:
-        options.refuse("recipient", because="nothing left of this table yet, so there is no ledger: name one")
+        options.refuse("recipient", because="nothing was released from this table yet, so there is no ledger: name one")
         return None
     return shared
 
 
-def _leaving(summary: Summary, options: Summarize) -> Leaving:
+def _leaving(summary: Summary, options: Summarize) -> RecordedRelease:
     """Counts by single columns: nobody links rows by them, and only noise has a budget."""
-    return Leaving(
+    return RecordedRelease(
         name=Path(str(options.out)).name,
         kind="summary",
         recipient=recipient_named(options.recipient),

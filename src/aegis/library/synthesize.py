@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,9 @@ from aegis.plural import count
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import Certificate, certificate_paths, hash_of
 from aegis.releases.certificate_kinds import SYNTHESIZED
-from aegis.releases.ledger_entry import Leaving, recipient_named
+from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 from aegis.releases.write import check_format, write_table
-from aegis.result import Result, plain
+from aegis.result import UNWRITTEN, Result
 
 MOST_ROWS = 1_000_000
 FEWEST_ROWS = 10
@@ -82,7 +82,7 @@ class Synthesized(Result):
     certificate: Path | None
     report: Path | None
     ledger: int | None
-    table: pa.Table | None = None
+    table: pa.Table | None = field(default=None, metadata=UNWRITTEN)
 
     @property
     def headline(self) -> str:
@@ -132,31 +132,6 @@ class Synthesized(Result):
     def table_rows(self) -> list[dict[str, Any]]:
         """What the budget was spent on."""
         return [{"what": p.what, "times": p.times, "sigma": p.sigma, "share": p.share} for p in self.parts]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis synthesize --json`` prints."""
-        paths = ("out", "certificate", "report")
-        return {
-            "source": self.source,
-            "rows": self.rows,
-            "columns": list(self.columns),
-            "label": self.label,
-            "purpose": self.purpose,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "rho": self.rho,
-            "found_delta": self.found_delta,
-            "unit": self.unit,
-            "private": self.private,
-            "records": self.records,
-            "origins": dict(self.origins),
-            "left_out": dict(self.left_out),
-            "parts": plain(self.parts),
-            "errors": plain(self.errors),
-            "off": self.off,
-            "ledger": self.ledger,
-            **{name: None if getattr(self, name) is None else str(getattr(self, name)) for name in paths},
-        }
 
 
 @operation(Synthesize)
@@ -358,7 +333,7 @@ def _written(
 
 
 def _page(made: _Made, result: Synthesized) -> str:
-    from aegis.report.ranking_words import Fact  # an extra
+    from aegis.report.page import Fact  # an extra
     from aegis.report.synthesis_report import SpentRow, render_synthesis
 
     facts = (
@@ -385,8 +360,8 @@ def _page(made: _Made, result: Synthesized) -> str:
     )
 
 
-def _leaving(made: _Made, options: Synthesize, budget: Budget, file: str, certificate: str) -> Leaving:
-    return Leaving(
+def _leaving(made: _Made, options: Synthesize, budget: Budget, file: str, certificate: str) -> RecordedRelease:
+    return RecordedRelease(
         name=Path(str(options.out)).name,
         kind="synthetic",
         recipient=recipient_named(options.recipient),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from aegis.library.tables.records import read_records
 from aegis.operation import operation
 from aegis.report.page import write_page
 from aegis.report.tuning_report import render_tuning
-from aegis.result import Result
+from aegis.result import AMONG_OTHERS, Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +26,7 @@ class Tuning(Result):
     source: str
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
-    tuning: GridTuning
+    tuning: GridTuning = field(metadata=AMONG_OTHERS)
     report: Path | None
 
     @property
@@ -61,21 +60,6 @@ class Tuning(Result):
             }
             for trial in self.tuning.by_k.values()
         ]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis tune --json`` prints."""
-        return {
-            "source": self.source,
-            "quasi": list(self.quasi),
-            "sensitive": list(self.sensitive),
-            **self.tuning.to_json(),
-            "report": None if self.report is None else str(self.report),
-        }
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The tuning stands beside the other fields in the JSON."""
-        return {**content, "tuning": GridTuning.from_json(content)}
 
 
 @operation(Tune)

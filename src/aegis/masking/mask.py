@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from aegis.data.kind import ALL_KINDS, Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.parameter import Rule, parameters_of
+from aegis.masking.parameter import Rule, check_parameters, parameters_of
 from aegis.registry import Registry
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Mask(ABC):
     """Names that people know from warehouses and other tools, each with the parameters that it sets."""
     accepts: ClassVar[frozenset[Kind]] = ALL_KINDS
     """The kinds of column it fits."""
+    kind_written: ClassVar[Kind | None] = None
+    """The kind of the masked column; None where it is the column's own."""
     covers_missing: ClassVar[bool] = False
     """Whether missing values are masked as well; otherwise missing stays missing."""
     injective: ClassVar[bool] = False
@@ -81,13 +83,16 @@ class Mask(ABC):
     needs_secret: ClassVar[bool] = False
     """Whether it reads a secret that only the provider's machine has."""
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     @abstractmethod
     def describe(self) -> str:
         """What it does, in a few words."""
 
     def kind_after(self, kind: Kind) -> Kind:
         """The kind of the masked column."""
-        return kind
+        return self.kind_written or kind
 
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Self:
         """The same mask with everything it reads off a domain made explicit; ``counts`` are per code of the domain.

@@ -27,8 +27,8 @@ def chi_square(counts: Counts) -> NDArray[np.float64]:
     counts = np.asarray(counts, dtype=np.float64)
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
     expected = rows[..., :, None] * columns[..., None, :] / at_least_one(rows.sum(axis=-1))[..., None, None]
-    there = expected > 0
-    return np.where(there, (counts - expected) ** 2 / np.where(there, expected, 1.0), 0.0).sum(axis=(-2, -1))
+    occurring = expected > 0
+    return np.where(occurring, (counts - expected) ** 2 / np.where(occurring, expected, 1.0), 0.0).sum(axis=(-2, -1))
 
 
 @attribute_measure(

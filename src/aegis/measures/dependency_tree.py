@@ -37,9 +37,9 @@ def label_weights(counts: Floats) -> Floats:
     >>> label_weights(np.array([30.0, 10.0, 0.0])).tolist()
     [0.6666666666666666, 2.0, 0.0]
     """
-    there = counts > 0
-    each = counts.sum(axis=-1, keepdims=True) / np.maximum(there.sum(axis=-1, keepdims=True), 1)
-    weights: Floats = np.divide(each, counts, out=np.zeros_like(counts, dtype=np.float64), where=there)
+    occurring = counts > 0
+    share = counts.sum(axis=-1, keepdims=True) / np.maximum(occurring.sum(axis=-1, keepdims=True), 1)
+    weights: Floats = np.divide(share, counts, out=np.zeros_like(counts, dtype=np.float64), where=occurring)
     return weights
 
 

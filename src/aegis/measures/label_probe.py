@@ -162,22 +162,22 @@ def _column(ground: PairGround, name: str, configurations: Sequence[Configuratio
     )
 
 
-def _r_squared(ground: PairGround, columns: Sequence[_Column], these: slice, variance: float) -> tuple[Floats, Floats]:
-    S = _second_moments(ground, columns, these)
+def _r_squared(ground: PairGround, columns: Sequence[_Column], part: slice, variance: float) -> tuple[Floats, Floats]:
+    S = _second_moments(ground, columns, part)
     n, m, labels = S.shape[:3]
-    used = np.stack([column.telling[column.chosen[these]] for column in columns], axis=1)[:, :, None, None]
+    used = np.stack([column.telling[column.chosen[part]] for column in columns], axis=1)[:, :, None, None]
     # An attribute that tells nothing only adds noise: without moments it gets no weight.
     S *= used[..., None] & used.reshape(n, 1, 1, m, 1)
-    B = np.stack([column.with_label[column.chosen[these]] for column in columns], axis=1)
+    B = np.stack([column.with_label[column.chosen[part]] for column in columns], axis=1)
     B = np.where(used, B, 0.0)
-    left_out = np.stack([column.left_out[column.chosen[these]] for column in columns], axis=1)
+    left_out = np.stack([column.left_out[column.chosen[part]] for column in columns], axis=1)
     S = S.reshape(n, m * labels, m * labels)
     W = np.linalg.solve(S + RIDGE * np.eye(m * labels), B.reshape(n, m * labels, labels))
     spent = (W * (S @ W)).sum(axis=(1, 2))
     W = W.reshape(n, m, labels, labels)
     r_squared = (2.0 * (left_out * W).sum(axis=(1, 2, 3)) - spent) / variance
     by_part = sum(
-        np.einsum("npey,ney->np", column.by_part[column.chosen[these]], W[:, i]) for i, column in enumerate(columns)
+        np.einsum("npey,ney->np", column.by_part[column.chosen[part]], W[:, i]) for i, column in enumerate(columns)
     )
     by_part *= 2.0 / variance
     by_part -= by_part.mean(axis=1, keepdims=True)
@@ -185,9 +185,9 @@ def _r_squared(ground: PairGround, columns: Sequence[_Column], these: slice, var
     return np.maximum(r_squared, 0.0), by_part * np.sqrt(parts / (parts - 1))
 
 
-def _second_moments(ground: PairGround, columns: Sequence[_Column], these: slice) -> Floats:
+def _second_moments(ground: PairGround, columns: Sequence[_Column], part: slice) -> Floats:
     """Of every two encodings of each configuration: configurations × attributes × labels × attributes × labels."""
-    chosen = [column.chosen[these] for column in columns]
+    chosen = [column.chosen[part] for column in columns]
     m, labels = len(columns), columns[0].own.shape[1]
     S = np.empty((len(chosen[0]), m, labels, m, labels))
     for i, column in enumerate(columns):

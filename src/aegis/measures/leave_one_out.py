@@ -48,11 +48,11 @@ def leave_one_out_gain(counts: Counts) -> NDArray[np.float64]:
     rows = (counts @ over_labels)[..., None]
     total = at_least_one(rows.sum(axis=-2, keepdims=True))
     prior = PRIOR_RECORDS * counts.sum(axis=-2, keepdims=True) / total
-    there = counts > 0
+    occurring = counts > 0
     # The prior divides out of log(predicted share / overall share): what is left needs no division by an empty label.
     ratio = (np.maximum(counts - 1.0, 0.0) + prior) / np.where(prior > 0, prior, 1.0)
     ratio = ratio * (PRIOR_RECORDS / (np.maximum(rows - 1.0, 0.0) + PRIOR_RECORDS))
-    bits = counts * np.log2(ratio, where=there, out=np.zeros_like(ratio))
+    bits = counts * np.log2(ratio, where=occurring, out=np.zeros_like(ratio))
     return (bits @ over_labels).sum(axis=-1) / total[..., 0, 0]
 
 

@@ -107,10 +107,10 @@ class PairGround:
             return shares
         whole = np.eye(self.pairs.groups[name].size) if shares is None else shares
         mass = np.asarray(self.pairs.parts[name].sum(axis=(0, 2)), dtype=np.float64) @ whole
-        there = mass > 0
-        if there.sum() <= self.most_levels:
+        occurring = mass > 0
+        if occurring.sum() <= self.most_levels:
             return shares
-        return put_together(whole[:, there], mass[there], most=self.most_levels, ordered=self.ordered(name))
+        return put_together(whole[:, occurring], mass[occurring], most=self.most_levels, ordered=self.ordered(name))
 
     def _weights(self, name: str) -> Floats:
         """The share of each value in its group."""

@@ -179,16 +179,16 @@ def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[n
     else:
         hits = np.where(own > best_other(counts + prior) + 5e-7, counts, 0.0) @ over_labels
     # The bits of a record: log2 of its label's share among the others with its values, over the overall share.
-    each = np.log2(own, out=own)
+    bits = np.log2(own, out=own)
     others = counts @ over_labels
     others -= 1.0
     np.maximum(others, 0.0, out=others)
     others += PRIOR_RECORDS
-    each -= np.log2(others, out=others)[:, None]
-    each -= np.log2(never / PRIOR_RECORDS)
-    weighted = counts * each
+    bits -= np.log2(others, out=others)[:, None]
+    bits -= np.log2(never / PRIOR_RECORDS)
+    weighted = counts * bits
     mean = np.add.reduceat(weighted @ over_labels, starts) / total
-    weighted *= each
+    weighted *= bits
     variance = np.maximum(np.add.reduceat(weighted @ over_labels, starts) / total - mean**2, 0.0)
     accuracy = np.maximum(np.add.reduceat(hits, starts) / total, guessed)
     return np.stack([np.maximum(mean, 0.0), np.sqrt(variance / total), accuracy])

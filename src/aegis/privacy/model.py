@@ -1,9 +1,9 @@
 """What a privacy model is: a threshold, and a way to find what a class table reaches.
 
 A model declares everything that others say of it: what its parameters may be (``rules``), which of them is the
-threshold (``asked``), how a policy writes it (``written``), and what it promises, in the field's words and in plain
-ones. To add one, put a module into ``aegis.privacy.models``; policies, verdicts, certificates, the documentation and
-the contract suite take it from there.
+threshold (``threshold_name``), how a policy writes it (``written``), and what it promises, in the field's words and in
+plain ones. To add one, put a module into ``aegis.privacy.models``; policies, verdicts, certificates, the documentation
+and the contract suite take it from there.
 
 Missing values are values. In a quasi-identifier, records without a value form classes of their own; in a sensitive
 attribute, "missing" is one more value that a class may hold and an attacker may learn. No model skips them.
@@ -110,7 +110,7 @@ class Model(ABC):
     name: ClassVar[str]
     bound: ClassVar[Bound]
     reference: ClassVar[str]
-    asked: ClassVar[str]
+    threshold_name: ClassVar[str]
     """The parameter that is the threshold."""
     rules: ClassVar[Mapping[str, Rule]]
     """What each parameter but the attribute may be."""
@@ -126,8 +126,8 @@ class Model(ABC):
 
     @property
     def threshold(self) -> float:
-        """What is asked."""
-        return getattr(self, self.asked)
+        """The value of that parameter."""
+        return getattr(self, self.threshold_name)
 
     @property
     def subject(self) -> str | None:
@@ -179,7 +179,7 @@ class Model(ABC):
 
     def shown_parameters(self) -> dict[str, Any]:
         """What was set beside the threshold and the attribute, for verdicts."""
-        return {key: value for key, value in self.parameters().items() if key not in (self.asked, "attribute")}
+        return {key: value for key, value in self.parameters().items() if key not in (self.threshold_name, "attribute")}
 
     def parameters(self) -> dict[str, Any]:
         """Everything that was set, by name."""
@@ -187,13 +187,13 @@ class Model(ABC):
         return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
     @classmethod
-    def from_parameters(cls, given: dict[str, Any]) -> Self:
+    def from_parameters(cls, parameters: dict[str, Any]) -> Self:
         """Build it from `parameters`."""
         names = {item.name for item in fields(cast(Any, cls))}
-        unknown = sorted(set(map(str, given)) - names)
+        unknown = sorted(set(map(str, parameters)) - names)
         if unknown:
             raise PolicyError(f"{cls.name} has no parameter {', '.join(unknown)}; it takes {', '.join(sorted(names))}")
-        arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()}
         try:
             return cls(**arguments)
         except TypeError:
@@ -287,10 +287,10 @@ def _means_of_people(people: People, risks: Scores, order: NDArray[np.intp]) -> 
     steps = np.zeros(len(order) + 2)
     np.add.at(steps, since, risk)
     np.add.at(steps, place + 1, -risk)
-    here = np.zeros(len(order) + 2)
-    np.add.at(here, since, 1.0)
-    np.add.at(here, place + 1, -1.0)
-    return np.asarray(np.cumsum(steps)[:-1] / np.maximum(np.rint(np.cumsum(here)[:-1]), 1.0))
+    counted = np.zeros(len(order) + 2)
+    np.add.at(counted, since, 1.0)
+    np.add.at(counted, place + 1, -1.0)
+    return np.asarray(np.cumsum(steps)[:-1] / np.maximum(np.rint(np.cumsum(counted)[:-1]), 1.0))
 
 
 def content_of(table: ClassTable, attribute: str, *, model: str) -> Content:

@@ -1,4 +1,4 @@
-"""What a release must keep before it may leave: models, roles of the columns, and how much may be suppressed.
+"""What a release must keep before it may be released: models, roles of the columns, and how much may be suppressed.
 
 A table may publish only some of the columns that a policy speaks of (`narrowed`). A column that is not published tells
 nobody apart and discloses nothing. So a quasi-identifier that is left out forms no classes, and a model about an

@@ -1,11 +1,11 @@
-"""A release judged together with what is out: on what somebody sees who holds all of it and links the rows.
+"""A release judged together with earlier releases: on what somebody sees who holds all of it and links the rows.
 
-What is out puts every record into a *known class*: the records that look alike in each of the earlier releases, absence
-and suppression included. A new release splits the known classes further; what it shows of one is a *part*. The policy
-must hold for every part. A part that is a whole known class tells nothing new about it and is always allowed: the same
-release again, or a coarser one. Records that never left are in no known class; those that would stand in a failing
-part wait, unseen, until enough like them have come. Records that are known and fail are suppressed, or held back,
-within the policy's limit. docs/theory/several-releases.md proves what this promises.
+Earlier releases put every record into a *known class*: the records that look alike in each of the earlier releases,
+absence and suppression included. A new release splits the known classes further; what it shows of one is a *part*. The
+policy must hold for every part. A part that is a whole known class tells nothing new about it and is always allowed:
+the same release again, or a coarser one. Records that never left are in no known class; those that would stand in a
+failing part wait, unseen, until enough like them have come. Records that are known and fail are suppressed, or held
+back, within the policy's limit. docs/theory/several-releases.md proves what this promises.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Gone:
 
     ``values[a]`` holds (class, code, count) of each value of attribute a that the source still has. ``unknown`` marks
     classes where a value is one that no longer occurs, so that nobody can say how diverse they are. ``unseen`` are the
-    sensitive attributes that not everything that is out shows: of these a whole known class may tell something new.
-    ``holders`` are those who hold only some of what is out and get the release all the same; without any, whoever gets
-    it holds everything.
+    sensitive attributes that not every earlier release shows: of these a whole known class may tell something new.
+    ``holders`` are those who hold only some of earlier releases and get the release all the same; without any, whoever
+    gets it holds everything.
     """
 
     known: Codes
@@ -111,7 +111,7 @@ class Together:
 
     ``own`` judges the release as it would be written, by itself; ``treatment`` says for each class of the table what
     becomes of its records. ``broken`` are the models that fail if nothing is suppressed or held back on account of
-    what is out. ``held`` records wait, ``withdrawn`` ones left earlier and are not in this release.
+    earlier releases. ``held`` records wait, ``withdrawn`` ones left earlier and are not in this release.
     ``smallest_part`` is the smallest group that somebody can tell apart who holds everything; 0 where the release
     fails by itself.
     """
@@ -129,7 +129,7 @@ class Together:
 def judge_together(
     table: ClassTable, policy: Policy, *, gone: Gone | None = None, suppress: bool = True, alone: bool = False
 ) -> Together:
-    """Judge the classes of ``table``, whose last column is `KNOWN_CLASS`, alone and together with what is out.
+    """Judge the classes of ``table``, whose last column is `KNOWN_CLASS`, alone and together with earlier releases.
 
     With ``suppress=False`` nothing is suppressed or held back. With ``alone`` the release is judged by itself only.
     Where people are counted, a part counts those who have a record in it; records that are gone are nobody's, so a
@@ -138,7 +138,8 @@ def judge_together(
     if gone is not None and len(gone.known) and table.people is not None:
         raise LedgerError(
             "records that left in an earlier release are no longer in the table, so nobody can say whose they were and "
-            f"people cannot be counted by {table.people.column!r} together with what is out; keep these records in the "
+            f"people cannot be counted by {table.people.column!r} together with earlier releases; keep these records "
+            "in the "
             "table that you give, or release it for a reason that the certificate states, with --despite-ledger REASON"
         )
     own_tuples, tuple_of = group_tuples(table.codes[:, :-1], [domain.size for domain in table.domains[:-1]])
@@ -238,7 +239,7 @@ class _State:
         return np.asarray((failing | (treatment != SHOWN)) & (self.known > 0))
 
     def parts(self, treatment: NDArray[np.int8]) -> _Parts:
-        """What somebody tells apart who sees this release beside everything that is out."""
+        """What somebody tells apart who sees this release beside all earlier releases."""
         shown_as = np.where(treatment == SHOWN, self.tuple_of, len(self.tuples) - 1 + treatment.astype(np.int64))
         seen = np.flatnonzero((treatment != HELD) | (self.known > 0))
         gone = self.gone

@@ -96,7 +96,7 @@ class SeveralReleases:
         chosen = range(len(self.names)) if some is None else some
         group, count = self._grouped(chosen)
         finest = {
-            name: _finest(content.domain, [self.partitions[each][name] for each in chosen])
+            name: _finest(content.domain, [self.partitions[configuration][name] for configuration in chosen])
             for name, content in self.classes.contents.items()
         }
         shown = {name: partition for name, partition in finest.items() if partition is not None}
@@ -155,7 +155,10 @@ class SeveralReleases:
     def _is_plain(self, model: Model, some: Sequence[int]) -> bool:
         """Whether these releases together leave the attributes as they are that a model looks at."""
         return all(
-            _finest(self.classes.contents[name].domain, [self.partitions[each][name] for each in some]) is None
+            _finest(
+                self.classes.contents[name].domain, [self.partitions[configuration][name] for configuration in some]
+            )
+            is None
             for name in model.needs
         )
 

@@ -18,10 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from aegis.counts.summary import IDENTITY, Level, Summary, mask_id, reduced
+from aegis.counts.summary import Level, Summary, reduced
 from aegis.errors import MeasureError
 from aegis.measures.deviation import Averaging
 from aegis.ranking.reference import Reference, Rounding
@@ -130,14 +127,3 @@ def as_known(summary: Summary, case: PaperCase) -> Summary:
             f"{', '.join(ranged)}; use case II"
         )
     return reduced(summary, level=case.level)
-
-
-def masked_attributes(summary: Summary) -> NDArray[np.bool_]:
-    """Configurations × attributes: which attributes each configuration masks."""
-    untouched = mask_id(IDENTITY)
-    return np.array(
-        [
-            [configuration.masks[name] != untouched for name in summary.attributes]
-            for configuration in summary.configurations
-        ]
-    )

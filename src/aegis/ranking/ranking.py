@@ -300,7 +300,7 @@ class Ranking(Result):
                 goal = goal_called(fields["goal"])
                 fields |= {"measure": fields["goal"], "unit": goal.title, "reference": "exact"}
                 fields["higher_is_better"] = goal.higher_is_better
-            labels = tuple(cls.from_json(each) for each in fields.pop("labels", ()))
+            labels = tuple(cls.from_json(ranking) for ranking in fields.pop("labels", ()))
             definitions = {
                 place["configuration"]: _defined(place["definition"])
                 for place in fields["ranking"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.joint import Counts
-from aegis.counts.summary import AttributeSummary, MaskedJoint, Summary
+from aegis.counts.summary import IDENTITY, AttributeSummary, MaskedJoint, Summary, mask_id
 from aegis.masking.partition import Partition
 from aegis.masking.transition import Transition
 from aegis.measures.measure import AttributeMeasure
@@ -96,3 +96,14 @@ def _pushed(batch: Floats, masked: MaskedJoint, summary: Summary) -> Floats:
     pushed = masked.change.push(batch, axis=0)
     on_label: Transition | None = summary.label_masks[masked.label_mask][1] if masked.label_mask is not None else None
     return pushed if on_label is None else on_label.push(pushed, axis=2)
+
+
+def masked_attributes(summary: Summary) -> NDArray[np.bool_]:
+    """Configurations × attributes: which attributes each configuration masks."""
+    untouched = mask_id(IDENTITY)
+    return np.array(
+        [
+            [configuration.masks[name] != untouched for name in summary.attributes]
+            for configuration in summary.configurations
+        ]
+    )

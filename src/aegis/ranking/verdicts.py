@@ -1,4 +1,4 @@
-"""Counts to verdicts: which candidates may leave at all, judged by the policy on one class table."""
+"""Counts to verdicts: which candidates may be released at all, judged by the policy on one class table."""
 
 from __future__ import annotations
 
@@ -67,10 +67,12 @@ class CandidateVerdict:
         )
 
     def beside(self, together: Together) -> CandidateVerdict:
-        """The same candidate judged together with what is out; one that fails by itself fails for that."""
+        """The same candidate judged together with earlier releases; one that fails by itself fails for that."""
         if together.satisfied or not self.satisfied:
             return self
-        failing = tuple(f"{each.model} together with what is out" for each in together.broken) or ("what is out",)
+        failing = tuple(f"{broken.model} together with earlier releases" for broken in together.broken) or (
+            "earlier releases",
+        )
         return replace(self, satisfied=False, failing=failing)
 
     @property
@@ -99,8 +101,8 @@ def judge(
 ) -> Verdicts:
     """Judge each configuration on the merged classes of the one table that was counted.
 
-    Where the last column of the table says in which known class a record is, each is judged together with what is out;
-    ``gone`` are the records that are no longer in the table.
+    Where the last column of the table says in which known class a record is, each is judged together with earlier
+    releases; ``gone`` are the records that are no longer in the table.
     """
     verdicts = verdicts_on(configurations, classes, policy, gone=gone)
     passed = tuple(configuration for configuration in configurations if verdicts[configuration.name].satisfied)

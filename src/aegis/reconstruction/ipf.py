@@ -167,14 +167,14 @@ def _sweep(counts: Real, constraints: Sequence[Constraint], members: Sequence[cs
     before = counts
     for constraint, member in zip(constraints, members, strict=True):
         sums = member @ counts if constraint.by_label else member @ counts.sum(axis=1)
-        there = sums > 0
-        if constraint.targets[~there].any():
-            missing = float(constraint.targets[~there].sum())
+        occurring = sums > 0
+        if constraint.targets[~occurring].any():
+            missing = float(constraint.targets[~occurring].sum())
             raise SummaryError(
                 f"{constraint.name} counts {missing:g} records where the other constraints or the start leave "
                 "only zero cells; they cannot come from the same table"
             )
-        factors = np.where(there, constraint.targets / np.where(there, sums, 1.0), 0.0)
+        factors = np.where(occurring, constraint.targets / np.where(occurring, sums, 1.0), 0.0)
         counts = counts * (factors[constraint.codes] if constraint.by_label else factors[constraint.codes, None])
     # A cell that became zero is settled: it cannot change again.
     moved = np.abs(counts - before) / np.where(before > 0, before, 1.0)

@@ -99,7 +99,7 @@ def kind_of(content: Mapping[str, Any], *, name: str) -> CertificateKind:
         raise VerificationError(f"{name} has another certificate format; verify it with the Aegis that wrote it")
     foreign = set(content) - parts.all
     if foreign:
-        misplaced = sorted(foreign & frozenset().union(*(each.all for each in _KINDS.values())))
+        misplaced = sorted(foreign & frozenset().union(*(kind.all for kind in _KINDS.values())))
         which = f"the part {misplaced[0]!r}" if misplaced else "a part"
         raise VerificationError(
             f"{name} is a certificate of {kind.value} and has {which} that such a one does not have; ask for the "

@@ -1,7 +1,7 @@
 """Tables that were made of another one's rows and have not left: masked, clustered, recoded or sanitized.
 
 Whoever wrote one knows which table it was made of. The register keeps that, so that such a file is known when it is to
-leave, and is judged together with what is out of its source, under whatever name it comes back.
+leave, and is judged together with the earlier releases of its source, under whatever name it comes back.
 """
 
 from __future__ import annotations

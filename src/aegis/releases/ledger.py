@@ -27,7 +27,7 @@ from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget, Total, check_within, total
 from aegis.releases.hash_chain import START
 from aegis.releases.json_keys import without_repeated_keys
-from aegis.releases.ledger_entry import Act, Entry, Leaving
+from aegis.releases.ledger_entry import Entry, EntryKind, RecordedRelease
 
 FORMAT_VERSION = 1
 ENDING = ".ledger.jsonl"
@@ -96,35 +96,37 @@ class Ledger:
         return {
             int(entry.content["release"]): str(entry.content["reason"])
             for entry in self.entries
-            if entry.act is Act.FORGOTTEN
+            if entry.act is EntryKind.FORGOTTEN
         }
 
     @property
-    def releases(self) -> dict[int, Leaving]:
+    def releases(self) -> dict[int, RecordedRelease]:
         """Everything that left, by the number of its entry."""
         return {
-            entry.sequence: Leaving.from_mapping(entry.content) for entry in self.entries if entry.act is Act.RELEASED
+            entry.sequence: RecordedRelease.from_mapping(entry.content)
+            for entry in self.entries
+            if entry.act is EntryKind.RELEASED
         }
 
-    def counted(self, *, recipient: str, recipients: Recipients) -> dict[int, Leaving]:
+    def counted(self, *, recipient: str, recipients: Recipients) -> dict[int, RecordedRelease]:
         """The releases that somebody may put beside a new one for ``recipient``; those forgotten do not count."""
         gone = self.forgotten
         return {
-            number: leaving
-            for number, leaving in self.releases.items()
-            if number not in gone and leaving.linkable and leaving.held_by(recipient, recipients)
+            number: recorded
+            for number, recorded in self.releases.items()
+            if number not in gone and recorded.linkable and recorded.held_by(recipient, recipients)
         }
 
     @property
     def limit(self) -> Budget | None:
         """The most that all releases together may spend."""
-        limits = [entry.content["budget"] for entry in self.entries if entry.act is Act.LIMITED]
+        limits = [entry.content["budget"] for entry in self.entries if entry.act is EntryKind.LIMITED]
         return Budget.from_mapping(limits[-1]) if limits else None
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
         """What each release spent. What is spent stays spent: a release that is forgotten has been seen."""
-        return tuple(leaving.budget for leaving in self.releases.values() if leaving.budget is not None)
+        return tuple(recorded.budget for recorded in self.releases.values() if recorded.budget is not None)
 
     def spent(self, *, delta: float = 1e-6) -> Total:
         """What all releases spent together."""
@@ -163,7 +165,7 @@ def key_of(path: Path) -> bytes:
     try:
         key = bytes.fromhex(file.read_text(encoding="ascii"))
     except FileNotFoundError:
-        if any(leaving.version is not None for leaving in read_ledger(path).releases.values()):
+        if any(recorded.version is not None for recorded in read_ledger(path).releases.values()):
             raise LedgerError(
                 f"the key of the ledger {path.name} is not in {file}; put it back from a backup"
             ) from None
@@ -189,7 +191,7 @@ def keep_key(path: Path, key: bytes) -> None:
 
 def append(
     path: Path,
-    act: Act,
+    act: EntryKind,
     content: Mapping[str, Any],
     *,
     opening: Opening,
@@ -208,12 +210,12 @@ def append(
         ledger = read_ledger(path)
         if expected_head is not None and ledger.head != expected_head:
             raise LedgerError(overtaken(path))
-        if act is Act.RELEASED and content.get("budget") is not None:
+        if act is EntryKind.RELEASED and content.get("budget") is not None:
             ledger.check_budget(Budget.from_mapping(content["budget"]))
         at = _now(ledger, now)
         new: list[Entry] = []
         if not ledger.entries:
-            new.append(Entry(sequence=1, at=at, act=Act.OPENED, content=opening.to_mapping(), previous=START))
+            new.append(Entry(sequence=1, at=at, act=EntryKind.OPENED, content=opening.to_mapping(), previous=START))
         last = new[-1] if new else ledger.entries[-1]
         new.append(Entry(sequence=last.sequence + 1, at=at, act=act, content=content, previous=last.hash))
         before(new[-1].sequence)
@@ -271,7 +273,7 @@ def _parsed(path: Path) -> list[Entry]:
             )
         previous = entry.hash
         entries.append(entry)
-    if entries and (entries[0].act is not Act.OPENED or entries[0].content.get("format") != FORMAT_VERSION):
+    if entries and (entries[0].act is not EntryKind.OPENED or entries[0].content.get("format") != FORMAT_VERSION):
         raise LedgerError(f"{path.name} is not a ledger that this version of Aegis reads")
     return entries
 

@@ -39,7 +39,7 @@ def recipient_key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
 
 
-class Act(StrEnum):
+class EntryKind(StrEnum):
     """What an entry says: that the ledger began, something left, a release no longer counts, or a limit was set."""
 
     OPENED = "opened"
@@ -54,7 +54,7 @@ class Entry:
 
     sequence: int
     at: datetime.datetime
-    act: Act
+    act: EntryKind
     content: Mapping[str, Any]
     previous: str
 
@@ -81,14 +81,14 @@ class Entry:
         return cls(
             sequence=int(line["sequence"]),
             at=datetime.datetime.fromisoformat(line["at"]),
-            act=Act(line["act"]),
+            act=EntryKind(line["act"]),
             content=dict(line["content"]),
             previous=str(line["previous"]),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class RecordedRelease:
     """A release as the ledger remembers it.
 
     ``kind`` says how it was made (masks, boxes, clusters, sanitized, synthetic). ``configuration`` are the masks as a
@@ -159,7 +159,7 @@ class Leaving:
         }
 
     @classmethod
-    def from_mapping(cls, content: Mapping[str, Any]) -> Leaving:
+    def from_mapping(cls, content: Mapping[str, Any]) -> RecordedRelease:
         """Read what `to_mapping` writes."""
         budget = content.get("budget")
         return cls(

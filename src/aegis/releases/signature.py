@@ -113,8 +113,8 @@ def make_key(path: Path) -> PublicKey:
     _, serialization = _cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    for each in (path, public_path(path)):
-        check_free(each, overwrite=False)
+    for key_file in (path, public_path(path)):
+        check_free(key_file, overwrite=False)
     made = Ed25519PrivateKey.generate()
     public = _public_of(made)
     secret = made.private_bytes(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, percent
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Fact
+from aegis.report.page import Fact, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult

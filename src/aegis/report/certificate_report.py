@@ -10,8 +10,7 @@ from aegis.data.shell import word
 from aegis.errors import AegisError
 from aegis.masking.specification import build_mask
 from aegis.report.figures import MORE_THAN_ALL, count, figure, listed, percent
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 
 _MOST_SHOWN = 24
 """Longer lists of edges or of group sizes are cut."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, figure, listed, percent, seconds
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.evaluation.comparison_result import Comparison, F1Difference

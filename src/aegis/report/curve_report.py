@@ -10,8 +10,7 @@ import numpy as np
 from aegis.report.charts.curves import Curve as Line
 from aegis.report.charts.curves import curves
 from aegis.report.figures import count, figure, percent, seconds
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_of_table
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.evaluation.agreement import over_draws
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, figure, percent, seconds
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.evaluation.agreement import Agreement, Spread
@@ -188,10 +187,10 @@ def _rows(selectors: Sequence[Spread], ours: str, *, short: bool, ranges: bool) 
         SelectorRow(
             name=selector.mean.selector,
             figures=(
-                figures(selector, lambda each: _two(each.spearman)),
-                figures(selector, lambda each: _two(each.kendall)),
-                figures(selector, lambda each: _two(100 * each.regret)),
-                figures(selector, lambda each: percent(each.top5)),
+                figures(selector, lambda agreement: _two(agreement.spearman)),
+                figures(selector, lambda agreement: _two(agreement.kendall)),
+                figures(selector, lambda agreement: _two(100 * agreement.regret)),
+                figures(selector, lambda agreement: percent(agreement.top5)),
             ),
             seconds=seconds(selector.mean.cpu_seconds),
             ours=selector.mean.selector == ours,

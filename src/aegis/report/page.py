@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,24 @@ if TYPE_CHECKING:
 _TEMPLATES = Path(__file__).parent / "templates"
 STYLE_SHEET = _TEMPLATES / "style.css"
 """The look that reports and the console share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A figure with its name."""
+
+    term: str
+    value: str
+    unit: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What stands under a term in the list at the end of a page."""
+
+    term: str
+    lines: tuple[str, ...]
 
 
 def render_page(template: str, *, folder: Path | None = None, **context: Any) -> str:

@@ -12,6 +12,7 @@ from aegis.measures.measure import MEASURES
 from aegis.ranking.rank import BY_ATTRIBUTE
 from aegis.ranking.ranking import kept_words
 from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
+from aegis.report.page import Entry, Fact
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
@@ -41,30 +42,12 @@ _REFERENCES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A figure with its name."""
-
-    term: str
-    value: str
-    unit: str = ""
-    is_name: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
     """The answer, in a title, a few sentences and a few figures."""
 
     title: str
     sentences: tuple[str, ...]
     facts: tuple[Fact, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A line of the ledger."""
-
-    term: str
-    lines: tuple[str, ...]
 
 
 def headline(ranking: Ranking) -> Headline:

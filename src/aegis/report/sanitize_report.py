@@ -13,8 +13,7 @@ from aegis.candidates.sanitizers.joint import BETWEEN
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
 from aegis.counts.disclosure_rule import named
 from aegis.report.figures import figure, percent
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_of_table
 
 if TYPE_CHECKING:

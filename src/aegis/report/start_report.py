@@ -9,8 +9,7 @@ from aegis.learners.goal import goal_called
 from aegis.learners.race_result import NO_LOSS
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import count, percent
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Fact
+from aegis.report.page import Fact, picture, render_page
 from aegis.report.svg import Svg
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def sentence(started: Started, comparison: Comparison) -> str:
     if best.smallest_class:
         who, others = ("no row", "others") if comparison.unit is None else ("nobody", "other people")
         alike = f" {who} can be told from fewer than {best.smallest_class - 1} {others}, and"
-    verb = "may leave" if started.out is None else "is released"
+    verb = "may be released" if started.out is None else "is released"
     reached = f"models reach {race.shown(best.performance)} {race.title} on it"
     original = race.shown(race.unmasked.performance)
     if best.kept == NO_LOSS:
@@ -127,7 +126,7 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
             "kind": candidate.kind,
             "recommended": candidate.name == comparison.recommended,
             "on_front": candidate.on_front,
-            "can_leave": candidate.can_leave,
+            "can_be_released": candidate.can_be_released,
             "value": comparison.shown(candidate.performance),
             "low": comparison.shown(candidate.low),
             "high": comparison.shown(candidate.high),
@@ -136,7 +135,7 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
             "risk": "–" if candidate.average_risk is None else percent(candidate.average_risk),
             "starred": f"{candidate.suppressed:,}",
             "why": candidate.why,
-            "instead": "" if candidate.can_leave else comparison.instead(candidate.name),
+            "instead": "" if candidate.can_be_released else comparison.instead(candidate.name),
         }
         for candidate in comparison.candidates
     ]

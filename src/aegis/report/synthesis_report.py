@@ -20,8 +20,7 @@ from aegis.data.domain import show
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.paired_bars import Bar, Tick, paired_bars
 from aegis.report.figures import percent
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Fact
+from aegis.report.page import Fact, picture, render_page
 
 _MOST_IN_MAP = 40
 

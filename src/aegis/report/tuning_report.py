@@ -10,8 +10,7 @@ from aegis.data.shell import word
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import count, figure, percent, seconds
-from aegis.report.page import picture, render_page
-from aegis.report.ranking_words import Entry, Fact
+from aegis.report.page import Entry, Fact, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.candidates.clusters.outcome import Anonymized

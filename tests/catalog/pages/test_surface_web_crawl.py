@@ -16,8 +16,8 @@ from aegis.catalog.service.catalog import Catalog
 PEOPLE = ("admin", "provider", "expert", "consumer")
 MOST_PAGES = 160
 MOST_STATEMENTS, MOST_WITH_LEDGER, MOST_WITH_PREVIEWS = 14, 18, 32
-"""Of one page, whatever its lists hold; where somebody decides, what is out and what was judged with it is asked for
-too; previews ask some more for every column."""
+"""Of one page, whatever its lists hold; where somebody decides, earlier releases and what was judged with it is asked
+for too; previews ask some more for every column."""
 
 
 class Links(HTMLParser):

@@ -234,7 +234,9 @@ def test_a_release_that_was_judged_alone_does_not_arrive_beside_another(stage: A
     request = waiting(stage)
     stage.approve(request.id, made["strict"].id)
     alone = without_ledger(stage.parts.released["strict"][1])
-    with pytest.raises(VerificationError, match=r"judged together with what is out of the product \(clinic.csv"):
+    with pytest.raises(
+        VerificationError, match=r"judged together with the earlier releases of the product \(clinic.csv"
+    ):
         stage.push(request_id=request.id, name="strict", certificate=alone)
     stage.push(request_id=request.id, name="strict")  # its own says what it was judged with
     run_pending(stage.catalog)
@@ -513,7 +515,7 @@ def test_the_provider_judges_on_the_rows(parts: Any) -> None:
     loaded = {each.id: each for each in configurations_from_mapping(parts.configurations, name="c")}
     named = {each.name: MaskedPart(content_id=key) for key, each in loaded.items()}
     sets = sets_to_judge(named.values(), [named["strict"]])
-    assert len(sets) == 3  # every two of three, and what is out with each
+    assert len(sets) == 3  # every two of three, and earlier releases with each
     verdicts = judge_sets(open_dataset(parts.folder / "clinic.csv"), POLICY, loaded, sets)
     found = {frozenset(each.parts): each for each in verdicts}
     coarser = found[frozenset({named["strict"], named["everything-hidden"]})]

@@ -66,7 +66,8 @@ def test_it_counts_what_is_new_and_releases_what_is_approved(small: Stage, folde
     ]
     assert list(machine.due()) == []  # they are being measured
     run_pending(small.catalog)
-    # Something is out now: what may leave beside it is judged here, on the rows, before anybody approves it.
+    # Something was released before now: what may be released beside it is judged here, on the rows, before anybody
+    # approves it.
     assert list(machine.due()) == [Provided(what="together", product="clinic")]
     assert list(machine.due()) == []
     for request_id, columns in ((asked, None), (some, ["age", "health"])):

@@ -10,11 +10,10 @@ import pytest
 
 from aegis.attacks.attack import ATTACKS, AttackResult
 from aegis.attacks.campaign import run_attacks
-from aegis.attacks.hidden import starred_rows, with_hidden
 from aegis.attacks.scene import Scene
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
-from aegis.library.releasing.attack_scene import held_release, people_of
+from aegis.library.releasing.attack_scene import held_release, people_of, with_its_hidden
 from aegis.masking.specification import build_mask
 from aegis.privacy.policy import Policy
 
@@ -37,15 +36,8 @@ def staged(
         specs = masks[number] if masks else {}
         built = {column: build_mask(spec) for column, spec in specs.items()}
         made = held_release(f"release-{number}", pa.table(dict(release)), people, masks=built)
-        view, people = with_hidden(
-            str(number),
-            made.view,
-            people,
-            starred=starred_rows(made.texts, roles.quasi_identifying),
-            known=roles.quasi_identifying,
-            masks=built,
-        )
-        held.append(type(made)(name=made.name, view=view, texts=made.texts, masks=built))
+        made, people = with_its_hidden(number, made, people, roles)
+        held.append(made)
     rules = None if policy is None else Policy.from_mapping(policy)
     return Scene(releases=tuple(held), people=people, roles=roles, policy=rules)
 

@@ -19,7 +19,7 @@ from aegis.candidates.clusters.units import (
     add,
     cost_of_adding,
     gain_of_removing,
-    may_leave,
+    may_release,
     place,
     remove,
     total_loss,
@@ -96,7 +96,7 @@ def test_may_leave_is_what_validity_says(seed: int, k: int, l: int) -> None:  # 
         own = rest[labels[rest] == labels[u]]
         inside = records.sensitive[own]
         expected = len(own) >= k and all(len(np.unique(c)) >= l for c in inside.T) if len(own) else k <= 0
-        assert bool(may_leave(units, state, u, k, l)) == expected
+        assert bool(may_release(units, state, u, k, l)) == expected
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 2), st.booleans())

@@ -39,7 +39,7 @@ def groupings(draw: st.DrawFn) -> tuple[list[Any], Any]:
 def _told(codes: Any, joint: Any, number: int) -> Grouping:
     counts = np.zeros((int(codes.max()) + 1, joint.shape[1]))
     np.add.at(counts, codes, joint)
-    return Grouping(what=f"mask {number}", codes=codes, counts=counts)
+    return Grouping(title=f"mask {number}", codes=codes, counts=counts)
 
 
 @given(groupings())
@@ -61,7 +61,7 @@ def test_records_that_moved_are_found_wherever_both_groupings_can_see_it(
     source, target = (data.draw(st.integers(0, len(moved) - 1)) for _ in range(2))
     moved[source, 0] -= 3
     moved[target, 0] += 3
-    told[which] = Grouping(what="mask x", codes=told[which].codes, counts=moved)
+    told[which] = Grouping(title="mask x", codes=told[which].codes, counts=moved)
     # Brute force: one pair contradicts if some set of values is a union of groups of both, and they count it apart.
     seen = any(_apart(one, other) for i, one in enumerate(told) for other in told[:i])
     if seen:

@@ -193,7 +193,7 @@ def test_results_without_every_quality_are_worked_out_again(tmp_path: Path) -> N
 
 
 def test_unknown_models_and_a_missing_library_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(MeasureError, match="no model called oracle"):
+    with pytest.raises(MeasureError, match="no model called 'oracle'"):
         run(models=("oracle",))
     import builtins
 

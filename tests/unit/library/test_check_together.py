@@ -1,4 +1,4 @@
-"""Several configurations judged together, and what may leave next under a ledger: check, search and advise."""
+"""Several configurations judged together, and what may be released next under a ledger: check, search and advise."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_advice_under_a_ledger_leaves_out_what_breaks_the_policy_together(table:
     candidates = {"configurations": {"zips": BY_ZIP, "again": BY_AGE, "coarser": COARSER}}
     ranking = aegis.advise(table, configs=candidates, policy=POLICY, label="label", fast=True)
     assert {place.configuration for place in ranking.ranking} == {"again", "coarser"}
-    assert "k-anonymity together with what is out" in ranking.rejected["zips"]
+    assert "k-anonymity together with earlier releases" in ranking.rejected["zips"]
     alone = aegis.advise(table, configs=candidates, policy=POLICY, label="label", fast=True, ledger="none")
     assert "zips" in {place.configuration for place in alone.ranking}
 

@@ -122,7 +122,7 @@ def test_a_limit_on_homogeneity_holds_for_what_is_out_and_the_new_release_togeth
     _release(table, BY_AGE, policy)
     for columns in (None, ["zip", "visit"]):
         with pytest.raises(
-            PolicyNotSatisfiedError, match=r"homogeneity exposes 66.67 % .* or release what is out again"
+            PolicyNotSatisfiedError, match=r"homogeneity exposes 66.67 % .* or release an earlier one again"
         ):
             _release(table, BY_ZIP, policy, columns=columns)
     again = _release(table, BY_AGE, policy)

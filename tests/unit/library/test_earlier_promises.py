@@ -10,7 +10,7 @@ import pytest
 from aegis.errors import LedgerError
 from aegis.library.ledgers.earlier_promises import check_promises
 from aegis.privacy.policy import Policy, Recipients
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 
 POLICY: dict[str, Any] = {"quasi_identifying": ["age", "zip"], "sensitive": ["ill"], "k": 5}
 UNJUDGED = {"max_suppression": 0.1, "suppressed": "exempt"}
@@ -19,8 +19,10 @@ DROPPED = {"max_suppression": 0.1, "suppressed": "dropped"}
 
 def _check(earlier: dict[str, Any], later: dict[str, Any]) -> None:
     policy = Policy.from_mapping({**POLICY, **later})
-    leaving = Leaving(name="first.csv", kind="masks", policy=Policy.from_mapping({**POLICY, **earlier}).to_mapping())
-    check_promises({2: leaving}, policy, policy.roles, published=["name", "age", "zip", "ill"])
+    recorded = RecordedRelease(
+        name="first.csv", kind="masks", policy=Policy.from_mapping({**POLICY, **earlier}).to_mapping()
+    )
+    check_promises({2: recorded}, policy, policy.roles, published=["name", "age", "zip", "ill"])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_a_model_about_a_column_that_is_left_out_is_asked_where_somebody_has_it(
 ) -> None:
     earlier = Policy.from_mapping({**POLICY, "l": {"ill": 2}}).to_mapping()
     configuration = {"aegis": 1, "name": "first", "masks": masks}
-    leaving = Leaving(
+    recorded = RecordedRelease(
         name="first.csv", kind="masks", columns=tuple(columns), policy=earlier, configuration=configuration
     )
     policy = Policy.from_mapping(POLICY)
@@ -90,18 +92,18 @@ def test_a_model_about_a_column_that_is_left_out_is_asked_where_somebody_has_it(
         else nullcontext()
     )
     with told:
-        check_promises({2: leaving}, policy, policy.roles, published=["age", "zip"])
+        check_promises({2: recorded}, policy, policy.roles, published=["age", "zip"])
 
 
 @pytest.mark.parametrize("role", ["identifying", "quasi_identifying", "sensitive"])
 def test_a_role_that_came_from_a_roles_file_is_remembered(role: str) -> None:
     asked = {"quasi_identifying": ["age"], "k": 5}
-    leaving = Leaving(name="first.csv", kind="masks", policy=asked, roles={role: ["zip"]})
-    assert Leaving.from_mapping(leaving.to_mapping()) == leaving
+    recorded = RecordedRelease(name="first.csv", kind="masks", policy=asked, roles={role: ["zip"]})
+    assert RecordedRelease.from_mapping(recorded.to_mapping()) == recorded
     now = Policy.from_mapping({**asked, "insensitive": ["zip"]})
     with pytest.raises(LedgerError, match=f"'zip' was {role.replace('_', '-')} when entry 2"):
-        check_promises({2: leaving}, now, now.roles, published=["age", "zip"])
-    check_promises({2: leaving}, now, now.roles, published=["age"])
+        check_promises({2: recorded}, now, now.roles, published=["age", "zip"])
+    check_promises({2: recorded}, now, now.roles, published=["age"])
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_a_role_that_came_from_a_roles_file_is_remembered(role: str) -> None:
 def test_what_left_for_whoever_colludes_counts_for_everybody(
     promised: Recipients, later: Recipients, counts: bool
 ) -> None:
-    leaving = Leaving(name="first.csv", kind="masks", recipient="ana", recipients=promised)
-    assert leaving.held_by("bob", later) is counts
-    assert leaving.held_by("ana", later)
-    assert leaving.is_held_as("bob") is (promised is Recipients.TOGETHER)
+    recorded = RecordedRelease(name="first.csv", kind="masks", recipient="ana", recipients=promised)
+    assert recorded.held_by("bob", later) is counts
+    assert recorded.held_by("ana", later)
+    assert recorded.is_held_as("bob") is (promised is Recipients.TOGETHER)

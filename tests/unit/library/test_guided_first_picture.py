@@ -15,7 +15,7 @@ from aegis.commands.fields import NO_LEDGER
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.library.guided.comparing import Leaving, Settings, compare
+from aegis.library.guided.comparing import ReleaseSource, Settings, compare
 from aegis.library.guided.first_picture import QUICK_ROWS, QUICK_SECONDS, first_words, quick_settings
 
 Aegis = Callable[..., Any]
@@ -44,9 +44,9 @@ def test_a_table_that_is_open_is_enough_for_it() -> None:
         settings=replace(quick, seconds=600.0),  # a busy machine must not cut it short
         reading={},
         ledger=NO_LEDGER,
-        leaves_from=Leaving(data="mine.csv", reading={}, ledger=None),
+        released_from=ReleaseSource(data="mine.csv", reading={}, ledger=None),
     )
-    assert {each.name for each in compared.candidates if each.can_leave} == {"search", "boxes"}, (
+    assert {each.name for each in compared.candidates if each.can_be_released} == {"search", "boxes"}, (
         "boxes leave as a file does, though the picture is drawn from a table that is open"
     )
     assert not any("row by row" in note for note in compared.notes)

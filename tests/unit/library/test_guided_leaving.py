@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aegis.data.schema import Roles
-from aegis.library.guided.leaving import AttackFigures, attacks_to_run, exposure_words, free_name
+from aegis.library.guided.candidate_release import AttackFigures, attacks_to_run, exposure_words, free_name
 
 
 def test_secrets_are_attacked_where_there_are_some() -> None:

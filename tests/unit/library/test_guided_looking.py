@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aegis.counts.associations import dependent
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
+from aegis.inspection.associations import dependent
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.looking import (
     AS_SAID,
@@ -204,7 +204,7 @@ def test_a_share_in_ranges_says_that_it_is_one() -> None:
     (told,) = dependent(seen.rows, ["came"], ["left"])
     assert told.ranges == 64
     assert told.sentence().startswith("tells in which of 64 ranges came lies (right in ")
-    exact = sum(day == leaving for day, leaving in zip(came, left, strict=True)) / 8000
+    exact = sum(day == recorded for day, recorded in zip(came, left, strict=True)) / 8000
     assert exact < 0.5 < told.right
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import aegis
+from aegis.library.guided.candidate_release import GuidedRelease
 from aegis.library.guided.comparison import Comparison
-from aegis.library.guided.leaving import Left
 
 CANARY = "C00017"
 
@@ -59,5 +59,5 @@ def test_what_was_released_shows_itself_and_comes_back_as_it_was(people: pa.Tabl
     left = aegis.open(people, label="outcome").release(compared)
     assert "k-anonymity" in left._repr_html_()
     assert "singled out by" in repr(left)
-    assert Left.from_json(json.loads(json.dumps(left.to_json()))) == left
+    assert GuidedRelease.from_json(json.loads(json.dumps(left.to_json()))) == left
     assert CANARY not in left._repr_html_() + repr(left) + json.dumps(left.to_json())

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 import aegis as library
+from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError
-from aegis.library.advising.candidate_kinds import Workshop, make_candidates
-from aegis.library.advising.counting import count
+from aegis.library.advising.candidate_kinds import CandidateInputs, make_candidates
 from aegis.library.advising.racing import sample_of
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
@@ -85,8 +85,8 @@ def test_other_kinds_say_which_command_makes_them_again(aegis: Callable[..., Any
     policy.write_text("quasi_identifying: [age, town]\ninsensitive: [ill]\nk: 5\n")
     rules = Policy.from_mapping(POLICY)
     dataset = open_dataset(data, roles=Roles(label="ill"))
-    counted = count(dataset, label="ill", label_bins=None, continuous_bins=8, progress=None)
-    shop = Workshop(
+    counted = count_table(dataset, label="ill", label_bins=None, continuous_bins=8, progress=None)
+    shop = CandidateInputs(
         dataset=dataset,
         sample=sample_of(dataset, counted, label_bins=None, seed=0),
         policy=rules,

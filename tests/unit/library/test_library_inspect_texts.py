@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.counts.profile import Profile
 from aegis.errors import AegisError
+from aegis.inspection.profile import Profile
 
 
 def table() -> pd.DataFrame:

@@ -108,7 +108,7 @@ def test_with_a_reason_it_leaves_and_the_reason_is_on_certificate_and_record(tab
 
 
 def test_a_reason_that_is_not_needed_is_refused(table: Path) -> None:
-    with pytest.raises(InputError, match="nothing is out"):
+    with pytest.raises(InputError, match="there is no earlier release"):
         _release(table, BY_AGE, despite_ledger="why not")
     _release(table, BY_AGE)
     with pytest.raises(InputError, match="the ledger allows it"):
@@ -305,8 +305,8 @@ def test_limits_on_attacks_hold_for_what_is_out_and_the_new_release_together(tab
     strict = {**POLICY, "insensitive": ["day"], "k": 1, "attacks": {"intersection": 0.0}}
     by_age = {"age": {"bucketize": {"width": 2}}, "zip": "suppress"}
     first = _release(table, by_age, policy=strict)
-    assert "attacks" not in first.certificate.content, "nothing is out that it could be intersected with"
-    with pytest.raises(PolicyNotSatisfiedError, match=r"intersection exposes .* or release what is out again"):
+    assert "attacks" not in first.certificate.content, "there is no earlier release that it could be intersected with"
+    with pytest.raises(PolicyNotSatisfiedError, match=r"intersection exposes .* or release an earlier one again"):
         _release(table, BY_ZIP, policy=strict)
     assert len(aegis.ledger_show(table).releases) == 1
     again = _release(table, by_age, policy=strict)
@@ -320,7 +320,7 @@ def test_limits_on_attacks_hold_for_what_is_out_and_the_new_release_together(tab
 
 
 def test_an_attack_on_several_releases_needs_several(table: Path) -> None:
-    with pytest.raises(OptionError, match="nothing is out"):
+    with pytest.raises(OptionError, match="there is no earlier release"):
         _release(table, BY_AGE, attacks=["intersection"])
     _release(table, BY_AGE)
     released = _release(table, BY_AGE, attacks=["intersection", "differencing"])
@@ -342,7 +342,7 @@ def test_an_attack_without_a_limit_does_not_need_what_cannot_be_made_again(table
     seen = {each["name"]: each["releases_seen"] for each in released.certificate.content["attacks"]}
     assert seen == {"homogeneity": 1, "prosecutor": 1}, "it was run on this table alone, and the certificate says so"
     assert "this table alone" in render_certificate(released.certificate.content)
-    with pytest.raises(OptionError, match=r"'intersection' needs what is out, .* entry 2 .* cannot be made again"):
+    with pytest.raises(OptionError, match=r"'intersection' needs earlier releases, .* entry 2 .* cannot be made again"):
         _release(table, BY_AGE, policy=policy, attacks=["homogeneity", "intersection"])
     limited = {**policy, "attacks": {"homogeneity": 0.5}}
     with pytest.raises(PolicyNotSatisfiedError, match="the policy limits homogeneity, and what entry 2"):
@@ -581,7 +581,7 @@ def test_a_sensitive_column_that_was_never_shown_is_judged_in_whole_classes_too(
     aegis.release(source, out=tmp_path / "ages.csv", **without)
     with pytest.raises(PolicyNotSatisfiedError, match="distinct-l-diversity"):
         aegis.release(source, policy=policy, config={"age": "suppress"}, out=tmp_path / "illnesses.csv")
-    aegis.release(source, out=tmp_path / "again.csv", **without)  # what is out tells nothing new
+    aegis.release(source, out=tmp_path / "again.csv", **without)  # an earlier release again tells nothing new
 
 
 def test_a_sensitive_column_that_somebody_has_is_judged_where_it_is_left_out(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_finished_table_is_judged_by_the_ledger_of_its_rows(source: Path) -> N
     let_go(source, config=BY_AGE)
     with pytest.raises(PolicyNotSatisfiedError, match="together with entry 2"):
         let_go(by_zip(source), rows_of=source)
-    let_go(by_decade(source), rows_of=source)  # coarser than what is out
+    let_go(by_decade(source), rows_of=source)  # coarser than the earlier release
     shown = aegis.ledger_show(source)
     assert [each["kind"] for each in shown.releases] == ["masks", "finished table"]
     assert not ledger_path(by_decade(source)).exists()
@@ -125,7 +125,7 @@ def test_a_table_in_the_race_is_judged_together_with_what_is_out(source: Path) -
         source, label="label", policy=POLICY, tables=[by_zip(source), by_decade(source)], identifying=["person"]
     )
     assert [place.configuration for place in ranking.ranking] == ["by_decade"]
-    assert "together with what is out" in ranking.rejected["by_zip"]
+    assert "together with earlier releases" in ranking.rejected["by_zip"]
 
 
 def test_whoever_writes_a_table_is_told_what_left_before(source: Path) -> None:
@@ -134,7 +134,7 @@ def test_whoever_writes_a_table_is_told_what_left_before(source: Path) -> None:
     assert quiet.not_judged_with is None
     let_go(source, config=BY_AGE)
     applied = aegis.apply(source, config=BY_AGE, out=out, overwrite=True)
-    assert "1 release of this table left before" in applied.warnings[-1]
+    assert "1 release of this table came before" in applied.warnings[-1]
     clustered = aegis.anonymize(
         source, quasi=["age"], k=5, method="mdav", identifying=["person"], out=out, overwrite=True
     )
@@ -146,7 +146,7 @@ def test_a_summary_goes_on_the_record_and_its_noise_is_spent(source: Path) -> No
         aegis.summarize(source, label="label", configs=[BY_AGE], race=False, out=source.with_name(name), **more)
 
     summarize("first")
-    assert not ledger_path(source).exists(), "nothing is out that it could stand beside"
+    assert not ledger_path(source).exists(), "there is no earlier release that it could stand beside"
     aegis.ledger_limit(source, epsilon=1.5)
     summarize("noisy", epsilon=1.0)
     summarize("exact", recipient="the institute")

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from aegis.candidates.sanitizers.audited_column import AuditedColumn
+from aegis.candidates.sanitizers.determined import CERTAIN_CAP
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
-from aegis.candidates.sanitizers.split import CERTAIN_CAP
+from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.errors import VerificationError
 from aegis.evaluation.sanitizing import Sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.library.advising import sanitized_kind
-from aegis.library.advising.candidate_kinds import Made, Workshop
-from aegis.library.advising.counting import count
+from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
 from aegis.library.advising.racing import sample_of
 from aegis.library.clinic import POLICY, columns
 from aegis.library.tables.judging import classes_of
@@ -29,7 +29,7 @@ QUASI = ("age", "gender")
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> CandidateInputs:
     """The clinic of the demo with its policy, fewer rows, two quasi-identifiers, no suppression."""
     drawn = columns(ROWS)
     names = (*QUASI, "visits", "smoker", "diagnosis", "health")
@@ -39,24 +39,26 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     rules = Policy.from_mapping({**POLICY, "quasi_identifying": list(QUASI), "max_suppression": 0})
     dataset = open_dataset(path)
     roles = rules.roles_in(dataset.schema, dataset.roles)
-    counted = count(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
+    counted = count_table(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
     sample = sample_of(dataset, counted, label_bins=None, seed=0)
     masks = {"age": {"bucketize": {"width": 20}}, "gender": "suppress"}
     base = Configuration.of("search", masks, label="health")
     verdict = verdicts_on([base], classes_of(dataset, rules, roles, contents=("health",)), rules)["search"]
     masked = MaskedCandidate(base, MaskTables(sample), quasi_identifiers=QUASI)
     # Masks that stand here: what a search finds in its seconds depends on how busy the machine is.
-    found: dict[str, Sequence[Made]] = {"search": [Made(candidate=masked, verdict=verdict, reason="fixed")]}
-    return Workshop(dataset=dataset, sample=sample, policy=rules, roles=roles, hierarchies={}, shared=found)
+    found: dict[str, Sequence[MadeCandidate]] = {
+        "search": [MadeCandidate(candidate=masked, verdict=verdict, reason="fixed")]
+    }
+    return CandidateInputs(dataset=dataset, sample=sample, policy=rules, roles=roles, hierarchies={}, shared=found)
 
 
 def test_what_passes_leaves_doubt_given_everything_in_the_release(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    inputs: CandidateInputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sanitized_kind, "SHARES", (0.1,))
-    made = sanitized_kind.sanitized(workshop)
+    made = sanitized_kind.sanitized(inputs)
     assert [each.name for each in made] == ["sanitized-10"]
-    sample = workshop.sample
+    sample = inputs.sample
     rows = np.arange(sample.rows)
     target = sample.target()
     part = Part(number=0, training=rows, testing=rows[:2], training_target=target, testing_target=target.at(rows[:2]))
@@ -97,12 +99,14 @@ def test_a_distortion_that_no_release_has_is_told_beside_those_that_one_has() ->
     assert sanitized_kind._reason(sanitizers, 0.8).endswith(f"; {note}")
 
 
-def test_the_reason_says_what_aegis_sanitize_would_refuse(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_says_what_aegis_sanitize_would_refuse(
+    inputs: CandidateInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sanitized_kind, "SHARES", (0.1,))
 
     def refused(audited: AuditedColumn) -> None:
         raise VerificationError(f"the release of {audited.column} protects from nobody")
 
     monkeypatch.setattr("aegis.candidates.sanitizers.audited_column.refuse_unprotected", refused)
-    (made,) = sanitized_kind.sanitized(workshop)
+    (made,) = sanitized_kind.sanitized(inputs)
     assert "aegis sanitize would refuse it" in made.reason

@@ -1,4 +1,5 @@
-"""Sanitized tables are on record in the ledger of their source, and are judged together with what is out of it."""
+"""Sanitized tables are on record in the ledger of their source, and are judged together with the earlier releases of
+it."""
 
 from __future__ import annotations
 
@@ -161,9 +162,9 @@ def test_a_model_that_is_applied_is_on_record_too(source: Path, tmp_path: Path) 
 
 
 def test_options_of_a_ledger_that_change_nothing_are_refused(source: Path) -> None:
-    with pytest.raises(OptionError, match="nothing leaves"):
+    with pytest.raises(OptionError, match="nothing is released"):
         sanitized(source, out=None, overwrite=False, recipient="press")
     with pytest.raises(OptionError, match="without a ledger nothing is judged"):
         sanitized(source, ledger="none", despite_ledger="because")
-    with pytest.raises(OptionError, match="nothing is out"):
+    with pytest.raises(OptionError, match="nothing was released before"):
         sanitized(source, despite_ledger="because")

@@ -154,7 +154,9 @@ def test_boxes_are_judged_together_with_what_is_out(tmp_path: Path) -> None:
     found = _search(table, policy=UNDER, ledger=None, out=boxes)
     assert found.together_with == (2,)
     assert FoundBoxes.from_json(found.to_json()).together_with == (2,)
-    assert found.id == _search(table, policy=UNDER).id, "what is out is no finer, so the best boxes are the same"
+    assert found.id == _search(table, policy=UNDER).id, (
+        "the earlier release is no finer, so the best boxes are the same"
+    )
     recoded = tmp_path / "recoded.csv"
     aegis.apply(table, config=boxes, out=recoded)
     released = aegis.release(recoded, policy=UNDER, rows_of=table, out=tmp_path / "second.csv")
@@ -163,7 +165,9 @@ def test_boxes_are_judged_together_with_what_is_out(tmp_path: Path) -> None:
 
 def test_boxes_that_break_the_policy_with_what_is_out_are_refused(tmp_path: Path) -> None:
     table, boxes = _with_release(tmp_path, BY_AGE), tmp_path / "boxes.json"
-    with pytest.raises(PolicyNotSatisfiedError, match="the best boxes may not leave: together with entry 2") as refused:
+    with pytest.raises(
+        PolicyNotSatisfiedError, match="the best boxes may not be released: together with entry 2"
+    ) as refused:
         _search(table, policy=UNDER, ledger=None, out=boxes)
     assert "breaks k-anonymity" in str(refused.value)
     assert not boxes.exists()
@@ -179,7 +183,7 @@ def test_candidates_of_every_kind_are_judged_with_what_is_out_or_rejected(tmp_pa
     ranking = aegis.advise(table, candidates=["search", "boxes", "clusters", "sanitized"], **asked)
     assert [place.configuration for place in ranking.ranking] == ["search"]
     assert "k-anonymity" in ranking.rejected["boxes"]
-    assert "together with what is out" in ranking.rejected["boxes"]
+    assert "together with earlier releases" in ranking.rejected["boxes"]
     assert "1 earlier release of this table must be judged together with clusters" in ranking.rejected["clusters"]
     assert "give it with --tables" in ranking.rejected["sanitized"]
     best = next(iter(ranking.ranking))

@@ -138,7 +138,7 @@ def test_whoever_writes_a_table_of_a_copy_is_told_what_left_before(source: Path)
     copy, out = _copied(source), source.with_name("written.csv")
     more: dict[str, Any] = {"out": out, "overwrite": True, "identifying": ["person"]}
     applied = aegis.apply(copy, config=BY_AGE, **more)
-    assert "copy holds rows of people, of which something left before" in applied.warnings[-1]
+    assert "copy holds rows of people, of which something was released before" in applied.warnings[-1]
     assert f"--rows-of copy.csv --ledger {ledger_path(source)} " in applied.warnings[-1]
     clustered = aegis.anonymize(copy, quasi=["age"], k=5, method="mdav", **more)
     assert clustered.not_judged_with == applied.not_judged_with

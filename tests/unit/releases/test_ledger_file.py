@@ -16,7 +16,7 @@ from aegis.errors import LedgerError
 from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget, check_within, total
 from aegis.releases.ledger import Opening, append, keep_key, key_of, ledger_path, private_folder, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Act, Leaving
+from aegis.releases.ledger_entry import ANYBODY, EntryKind, RecordedRelease
 
 OPENING = Opening.new(source="clinic.csv", columns=["age", "zip"])
 
@@ -27,8 +27,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def _release(path: Path, **given: Any) -> int:
-    leaving = Leaving(**{"name": "out.csv", "kind": "masks", **given})
-    return append(path, Act.RELEASED, leaving.to_mapping(), opening=OPENING).sequence
+    recorded = RecordedRelease(**{"name": "out.csv", "kind": "masks", **given})
+    return append(path, EntryKind.RELEASED, recorded.to_mapping(), opening=OPENING).sequence
 
 
 def test_what_was_appended_is_read_again(path: Path) -> None:
@@ -38,7 +38,7 @@ def test_what_was_appended_is_read_again(path: Path) -> None:
     ledger = read_ledger(path)
     assert (first, second) == (2, 3)
     assert ledger.opening == OPENING
-    assert ledger.releases[first] == Leaving(
+    assert ledger.releases[first] == RecordedRelease(
         name="out.csv", kind="masks", recipient="hospital", rows=12, columns=("age",), budget=budget, rows_as=2
     )
     assert ledger.budgets == (budget,)
@@ -74,7 +74,7 @@ def test_a_ledger_whose_key_is_gone_or_damaged_is_refused(path: Path) -> None:
 
 def test_a_forgotten_release_does_not_count_and_its_budget_stays_spent(path: Path) -> None:
     number = _release(path, budget=Budget(rho=0.5))
-    append(path, Act.FORGOTTEN, {"release": number, "reason": "never sent"}, opening=OPENING)
+    append(path, EntryKind.FORGOTTEN, {"release": number, "reason": "never sent"}, opening=OPENING)
     ledger = read_ledger(path)
     assert ledger.counted(recipient=ANYBODY, recipients=Recipients.TOGETHER) == {}
     assert ledger.forgotten == {number: "never sent"}
@@ -159,11 +159,11 @@ def test_a_line_that_its_writer_did_not_finish_is_dropped(path: Path) -> None:
 
 def test_a_clock_that_went_back_is_refused(path: Path) -> None:
     now = datetime.datetime(2026, 5, 1, 12, tzinfo=datetime.UTC)
-    content = Leaving(name="a", kind="masks").to_mapping()
-    append(path, Act.RELEASED, content, opening=OPENING, now=now)
+    content = RecordedRelease(name="a", kind="masks").to_mapping()
+    append(path, EntryKind.RELEASED, content, opening=OPENING, now=now)
     with pytest.raises(LedgerError, match="the clock went back"):
-        append(path, Act.RELEASED, content, opening=OPENING, now=now - datetime.timedelta(hours=1))
-    slightly = append(path, Act.RELEASED, content, opening=OPENING, now=now - datetime.timedelta(seconds=1))
+        append(path, EntryKind.RELEASED, content, opening=OPENING, now=now - datetime.timedelta(hours=1))
+    slightly = append(path, EntryKind.RELEASED, content, opening=OPENING, now=now - datetime.timedelta(seconds=1))
     assert slightly.at == now
     assert len(read_ledger(path).entries) == 3
 
@@ -172,9 +172,9 @@ def test_whoever_judged_an_older_ledger_writes_nothing(path: Path) -> None:
     _release(path)
     judged = read_ledger(path).head
     _release(path)
-    content = Leaving(name="late", kind="masks").to_mapping()
+    content = RecordedRelease(name="late", kind="masks").to_mapping()
     with pytest.raises(LedgerError, match="something else was released meanwhile"):
-        append(path, Act.RELEASED, content, opening=OPENING, expected_head=judged)
+        append(path, EntryKind.RELEASED, content, opening=OPENING, expected_head=judged)
     assert len(read_ledger(path).entries) == 3
 
 
@@ -184,14 +184,14 @@ from pathlib import Path
 from aegis.errors import LedgerError
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append
-from aegis.releases.ledger_entry import Act, Leaving
+from aegis.releases.ledger_entry import EntryKind, RecordedRelease
 
-leaving = Leaving(name="out.csv", kind="masks", budget=Budget(rho=0.1), linkable=False)
+recorded = RecordedRelease(name="out.csv", kind="masks", budget=Budget(rho=0.1), linkable=False)
 opening = Opening.new(source="clinic.csv", columns=["age", "zip"])
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    append(Path(sys.argv[1]), Act.RELEASED, leaving.to_mapping(), opening=opening)
+    append(Path(sys.argv[1]), EntryKind.RELEASED, recorded.to_mapping(), opening=opening)
     print("spent")
 except LedgerError:
     print("refused")
@@ -199,7 +199,7 @@ except LedgerError:
 
 
 def test_processes_that_race_for_a_budget_never_exceed_it(path: Path) -> None:
-    append(path, Act.LIMITED, {"budget": Budget(rho=0.25).to_mapping(), "reason": None}, opening=OPENING)
+    append(path, EntryKind.LIMITED, {"budget": Budget(rho=0.25).to_mapping(), "reason": None}, opening=OPENING)
     command = [sys.executable, "-c", SPEND, str(path)]
     # Processes of their own, and not forks of this one: a thread of the tests may hold a lock when it is forked.
     racing = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]

@@ -35,15 +35,13 @@ def posed(law: Law, share: float, caps: Caps) -> CappedProblem:
     groups = len(law.authorized)
     open_problem = CappedProblem(
         law=law,
-        authorized_costs=(zero_one(law.size),) * groups,
-        adversary_cost=zero_one(law.size),
+        cost=zero_one(law.size),
         distortions=(1.0,) * groups,
         caps=caps,
     )
     return CappedProblem(
         law=law,
-        authorized_costs=open_problem.authorized_costs,
-        adversary_cost=open_problem.adversary_cost,
+        cost=open_problem.cost,
         distortions=tuple(share * left for left in open_problem.silent_distortions),
         caps=caps,
     )
@@ -150,8 +148,7 @@ def test_what_cannot_be_says_how_far_it_is() -> None:
     def at(distortion: float, posterior: float) -> bool:
         asked = CappedProblem(
             law=law,
-            authorized_costs=problem.authorized_costs,
-            adversary_cost=problem.adversary_cost,
+            cost=problem.cost,
             distortions=(distortion,),
             caps=Caps(posterior=posterior),
         )
@@ -198,8 +195,7 @@ def test_numbers_logarithms_and_any_matrix_are_costs() -> None:
         silent = float(bayes(cost, law.authorized[0].T).sum())
         problem = CappedProblem(
             law=law,
-            authorized_costs=(cost,),
-            adversary_cost=cost,
+            cost=cost,
             distortions=(0.7 * silent,),
             caps=Caps(posterior=0.97),
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aegis.candidates.sanitizers.determined import refuse_certain
 from aegis.candidates.sanitizers.posterior import Certainty
-from aegis.candidates.sanitizers.split import refuse_certain
 from aegis.errors import VerificationError
 
 

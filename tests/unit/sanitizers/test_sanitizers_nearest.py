@@ -14,6 +14,7 @@ from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.capped_program import CappedOptimum
 from aegis.candidates.sanitizers.caps import Caps
 from aegis.candidates.sanitizers.costs import zero_one
+from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator
 from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.law import exact_law
 from aegis.candidates.sanitizers.posterior import Certainty
@@ -45,32 +46,31 @@ def aims(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     def wrong(rows: int, share: float) -> np.ndarray[Any, Any]:
         return (np.arange(rows) < round(rows * share)).astype(float)
 
-    def at(release: np.ndarray[Any, Any]) -> float:
-        return float(release[0, 0]) + MORE
+    def tuning_losses(self: Evaluator, drawn: Drawn) -> list[np.ndarray[Any, Any]]:
+        return [wrong(ROWS, float(drawn.values[0, 0]) + MORE)]
 
     monkeypatch.setattr(symbol_tuning, "solve_or_none", solved)
-    monkeypatch.setattr(symbol_tuning, "drawn", lambda column, split, release: (None, release))
-    monkeypatch.setattr(
-        symbol_tuning, "group_losses", lambda column, split, beliefs, mechanism, release: [wrong(ROWS, at(release))]
-    )
-    monkeypatch.setattr(Split, "losses", lambda self, belief, mechanism, release, truth, rows, group: wrong(ROWS, 0.16))
+    monkeypatch.setattr(Evaluator, "tuning_losses", tuning_losses)
+    monkeypatch.setattr(Evaluator, "losses", lambda self, drawn, rows, group: wrong(ROWS, 0.16))
     return seen
 
 
-def asked(distortion: float) -> tuple[CappedProblem, Split]:
+COLUMN: Any = SimpleNamespace(drawn=lambda release, rng: Drawn(None, release))  # type: ignore[arg-type]
+
+
+def asked(distortion: float) -> tuple[CappedProblem, Evaluator]:
     cost, even = zero_one(2), np.array([0.5, 0.5])
     law = exact_law(even, [np.array([[0.7, 0.3], [0.3, 0.7]])], [np.array([[0.6, 0.4], [0.4, 0.6]])])
-    problem = CappedProblem(
-        law=law, authorized_costs=(cost,), adversary_cost=cost, distortions=(distortion,), caps=Caps(posterior=0.98)
-    )
+    problem = CappedProblem(law=law, cost=cost, distortions=(distortion,), caps=Caps(posterior=0.98))
     sides = [np.zeros((6 * ROWS, 1))] * 2
     rng = np.random.default_rng(0)
-    return problem, Split(column="x", sides=sides, names=(), rng=rng, quick=True, distortions=(distortion,))
+    split = Split(column="x", sides=sides, names=(), rng=rng, quick=True, distortions=(distortion,))
+    return problem, Evaluator(split=split, truth=np.zeros(6 * ROWS), beliefs=())
 
 
 def test_an_aim_that_the_caps_do_not_allow_ends_no_search(aims: list[float]) -> None:
-    problem, split = asked(ASKED)
-    found = symbol_tuning._spent(problem, None, split, [], (ASKED,))  # type: ignore[arg-type]
+    problem, evaluator = asked(ASKED)
+    found = symbol_tuning._spent(problem, COLUMN, evaluator, (ASKED,))
     assert found is not None
     assert min(aims) < LOWEST, "a step went too far"
     assert not found.short, "and the release between was found"
@@ -78,15 +78,15 @@ def test_an_aim_that_the_caps_do_not_allow_ends_no_search(aims: list[float]) -> 
 
 
 def test_of_releases_that_all_err_too_much_the_nearest_is_kept_and_says_what_it_needs(aims: list[float]) -> None:
-    problem, split = asked(0.1405)
-    found = symbol_tuning._spent(problem, None, split, [], (0.1405,))  # type: ignore[arg-type]
+    problem, evaluator = asked(0.1405)
+    found = symbol_tuning._spent(problem, COLUMN, evaluator, (0.1405,))
     assert found is not None
     assert found.short
     assert 0.1405 < LOWEST + MORE < found.needed[0] < 0.155
     with pytest.raises(
         VerificationError, match=r"\(it has 0\.16\).* tells it more; a distortion of about 0\.15\d* would"
     ):
-        symbol_tuning._accepted(found, SimpleNamespace(truth=None), split, [None])  # type: ignore[arg-type,list-item]
+        symbol_tuning._accepted(found, COLUMN, evaluator)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -46,8 +46,7 @@ def problem(rows: Rows) -> CappedProblem:
     law = estimated_law(rows.codes, cells[:1], cells[1:], size=3, confidence=0.95).estimate
     return CappedProblem(
         law=law,
-        authorized_costs=(zero_one(3),),
-        adversary_cost=zero_one(3),
+        cost=zero_one(3),
         distortions=(0.14,),
         caps=Caps(local_dp=3.5),
     )
@@ -82,7 +81,7 @@ def test_what_networks_find_ends_near_the_program_and_a_stopped_run_goes_on(
 
 def test_networks_that_state_chances_end_near_the_program_in_bits(rows: Rows, problem: CappedProblem) -> None:
     cost = LogCost(3)
-    silent = replace(problem, authorized_costs=(cost,), adversary_cost=cost)
+    silent = replace(problem, cost=cost)
     in_bits = replace(silent, distortions=(0.6 * silent.silent_distortions[0],))
     cone = cone_of(in_bits.law, in_bits.caps)
     part = Part(codes=np.arange(3), cost=np.zeros((3, 1)), loss="log")

@@ -30,7 +30,7 @@ Table = dict[str, np.ndarray[Any, Any]]
 
 def asked(law: Law, share: float, caps: Caps) -> CappedProblem:
     cost = zero_one(law.size)
-    problem = CappedProblem(law=law, authorized_costs=(cost,), adversary_cost=cost, distortions=(1.0,), caps=caps)
+    problem = CappedProblem(law=law, cost=cost, distortions=(1.0,), caps=caps)
     return replace(problem, distortions=(share * problem.silent_distortions[0],))
 
 

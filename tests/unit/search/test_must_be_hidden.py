@@ -1,4 +1,4 @@
-"""The quick count of what a release has to hide beside what is out never exceeds what judging it finds."""
+"""The quick count of what a release has to hide beside earlier releases never exceeds what judging it finds."""
 
 from __future__ import annotations
 

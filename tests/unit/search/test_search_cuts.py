@@ -33,7 +33,7 @@ from aegis.privacy.policy import Policy
 
 def cutting(table: ClassTable, policy: Policy) -> CutSearch:
     asked = gate(table, policy)
-    board: Board[Grouping] = Board(places=5, shown=asked.objective.shown, report=None, deadline=None)
+    board: Board[Grouping] = Board(places=5, shown=asked.objective.turned, report=None, deadline=None)
     return CutSearch(gate=asked, board=board)
 
 

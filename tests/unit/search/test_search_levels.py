@@ -46,7 +46,7 @@ def brute_force(asked: Gate, made: list[Chain]) -> dict[Levels, Outcome]:
 
 
 def searched(asked: Gate, made: list[Chain], *, deadline: float | None = None) -> tuple[LatticeSearch, Board[Levels]]:
-    board: Board[Levels] = Board(places=5, shown=asked.objective.shown, report=None, deadline=deadline)
+    board: Board[Levels] = Board(places=5, shown=asked.objective.turned, report=None, deadline=deadline)
     return LatticeSearch(chains=made, gate=asked, board=board), board
 
 

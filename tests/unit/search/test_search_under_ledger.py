@@ -1,4 +1,5 @@
-"""A search under a ledger: what it leaves at once is what judging every node together with what is out refuses too."""
+"""A search under a ledger: what it leaves at once is what judging every node together with earlier releases refuses
+too."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ def test_the_best_under_a_ledger_is_the_best_of_all_nodes_judged_together(
     asked = Gate.of(table, policy, label="y", objective=objective, out=Out(table=seen))
     assert asked.parts is not None
     slowly, made = replace(asked, parts=None), chains(table)
-    board: Board[Levels] = Board(places=5, shown=objective.shown, report=None, deadline=None)
+    board: Board[Levels] = Board(places=5, shown=objective.turned, report=None, deadline=None)
     search = LatticeSearch(chains=made, gate=asked, board=board)
     scores = {}
     for node in nodes(made):

@@ -18,7 +18,7 @@ from aegis.errors import AegisError, DataError, InputError, LabelError, LedgerEr
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import Certificate
 from aegis.releases.ledger import Opening, append, ledger_path, read_ledger
-from aegis.releases.ledger_entry import Act
+from aegis.releases.ledger_entry import EntryKind
 
 ROWS = 3000
 
@@ -189,7 +189,7 @@ def test_a_budget_that_is_spent_stops_everything_and_leaves_nothing(data: Path, 
     ledger = ledger_path(data)
     opening = Opening.new(source="people", columns=TABLE.column_names)
     limit = Budget(epsilon=1.5, delta=1e-6)
-    append(ledger, Act.LIMITED, {"budget": limit.to_mapping()}, opening=opening)
+    append(ledger, EntryKind.LIMITED, {"budget": limit.to_mapping()}, opening=opening)
     options: dict[str, Any] = {"epsilon": 1.0, "label": "sick", "domain": DOMAIN, "identifying": ["key"]}
     aegis.synthesize(data, out=tmp_path / "first.csv", **options)
     with pytest.raises(LedgerError, match="budget of this table"):

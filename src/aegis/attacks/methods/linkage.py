@@ -61,9 +61,9 @@ def journalist(scene: Scene) -> Claims:
 
 def small_candidates(rows: np.ndarray[tuple[int], np.dtype[np.int64]], k: int) -> dict[str, float]:
     """How few rows are left for people: the fewest for anybody, and for how many fewer than k."""
-    there = rows[rows > 0]
+    fitting = rows[rows > 0]
     return {
-        "fewest_rows": float(there.min()) if len(there) else 0.0,
-        "below_k": float((there < k).sum()),
+        "fewest_rows": float(fitting.min()) if len(fitting) else 0.0,
+        "below_k": float((fitting < k).sum()),
         "k": float(k),
     }

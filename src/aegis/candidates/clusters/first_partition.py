@@ -20,7 +20,7 @@ from aegis.candidates.clusters.units import (
     add,
     cost_of_adding,
     gain_of_removing,
-    may_leave,
+    may_release,
     place,
     remove,
     satisfies,
@@ -273,7 +273,7 @@ def _borrow(units: Units, state: State, candidates: Ints, c: int, k: int, l: int
         cost = cost_of_adding(units, state, u, c)
         if cost < best:  # the cheap test first
             cost -= gain_of_removing(units, state, u)
-            if cost < best and may_leave(units, state, u, k, l):
+            if cost < best and may_release(units, state, u, k, l):
                 best, chosen = cost, u
     if chosen < 0:
         return False
@@ -329,7 +329,7 @@ def _sweep(units: Units, state: State, near: Ints, k: int, l: int) -> int:  # no
     for u in range(len(state.label)):
         a = state.label[u]
         gain = gain_of_removing(units, state, u)
-        if gain <= 1e-9 or not may_leave(units, state, u, k, l):
+        if gain <= 1e-9 or not may_release(units, state, u, k, l):
             continue
         best, b = gain - 1e-9, NONE_YET
         for e in range(near.shape[1]):

@@ -20,7 +20,7 @@ from aegis.candidates.clusters.units import (
     distance,
     gain_of_removing,
     loss_of_class,
-    may_leave,
+    may_release,
     remove,
     satisfies,
 )
@@ -233,7 +233,7 @@ def _other_records(
                 cost = cost_of_adding(units, state, u, c)
                 if cost < best:
                     best, b = cost, c
-    if a == b or (v < 0 and not may_leave(units, state, u, k, l)):
+    if a == b or (v < 0 and not may_release(units, state, u, k, l)):
         return a, b, 0
     moved[0], back[0] = u, a
     if v < 0:

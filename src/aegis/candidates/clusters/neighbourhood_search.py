@@ -24,7 +24,7 @@ from aegis.candidates.clusters.units import (
     distance,
     gain_of_removing,
     loss_of_class,
-    may_leave,
+    may_release,
     remove,
     satisfies,
 )
@@ -154,7 +154,7 @@ def descend(units: Units, state: State, k: int, l: int, pool: Ints, targets: Int
                         best, b = cost, c
             if b < 0:
                 continue
-            if may_leave(units, state, u, k, l):
+            if may_release(units, state, u, k, l):
                 if best < gain - TINY:
                     remove(units, state, u)
                     add(units, state, u, b)
@@ -177,7 +177,7 @@ def _exchange(units: Units, state: State, k: int, l: int, pool: Ints, u: int, b:
         if v == u or state.label[v] == a:
             continue
         value = price + cost_of_adding(units, state, v, a) - gain_of_removing(units, state, v)
-        if value < best and may_leave(units, state, v, k, l):
+        if value < best and may_release(units, state, v, k, l):
             home = state.label[v]
             remove(units, state, v)
             add(units, state, v, a)
@@ -348,7 +348,7 @@ def _choose(
                 before += loss_of_class(state, c)
                 targets[8 + opened] = c
                 opened += 1
-            if pooled < POOL and may_leave(units, state, u, k, l):
+            if pooled < POOL and may_release(units, state, u, k, l):
                 remove(units, state, u)
                 pool[pooled], old[pooled] = u, c
                 pooled += 1

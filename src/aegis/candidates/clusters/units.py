@@ -242,7 +242,7 @@ def total_loss(state: State) -> float:
 
 
 @compiled
-def may_leave(units: Units, state: State, u: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
+def may_release(units: Units, state: State, u: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
     """Whether a class that satisfies k and l still does without ``u``; what it lacked before is not held against it."""
     c = state.label[u]
     if state.size[c] - units.weight[u] < k:

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from aegis.arrays import Floats, Ints
+from aegis.candidates.sanitizers.learned import apply_layers
 from aegis.errors import SanitizerError
 
 Guess = Callable[[Floats], Floats]
 Kind = Literal["number", "category"]
+_FLAGS = 6
+_NEIGHBOURS, _PINNING = 40, 60  # records that a guess, or a window, is made of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,14 @@ class View:
     def rows(self, chosen: slice | NDArray[np.int64]) -> View:
         """Some of the records."""
         return View(release=self.release[chosen], side=self.side[chosen])
+
+
+def with_flags(values: Floats, drawn: Ints, count: int) -> Floats:
+    """Released values with a flag for each of ``count`` things that they were drawn from.
+
+    There are six flags or more, so that a network that attacks one release after the other is compiled once.
+    """
+    return np.hstack([values[:, None], np.eye(max(_FLAGS, count))[drawn]])
 
 
 def bits(stated: Floats, codes: Ints) -> Floats:
@@ -58,16 +69,22 @@ def stating(kind: str, features: Floats, codes: Ints, *, size: int, seed: int = 
     elif kind == "neighbours":
         shares = _neighbour_shares(features, codes, size=size)
     else:
-        from aegis.candidates.sanitizers.networks import fit_shares
+        from aegis.candidates.sanitizers.networks import fit_layers
 
-        shares = fit_shares(features, codes, size=size, seed=seed)
+        layers = fit_layers(features, codes.astype(np.float64), classes=size, seed=seed)
+
+        def shares(rows: Floats) -> Floats:
+            logits = apply_layers(layers, rows)
+            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+            return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
     return lambda rows: np.asarray(0.998 * shares(rows) + 0.002 * common)
 
 
-def _neighbour_shares(features: Floats, codes: Ints, *, size: int, neighbours: int = 40) -> Guess:
+def _neighbour_shares(features: Floats, codes: Ints, *, size: int) -> Guess:
     scale = standardized(features)
     tree = cKDTree(scale(features))
-    count = min(neighbours, len(codes))
+    count = min(_NEIGHBOURS, len(codes))
     common = np.bincount(codes, minlength=size) / len(codes)
 
     def shares(rows: Floats) -> Floats:
@@ -102,11 +119,11 @@ def fit_linear(features: Floats, x: Floats) -> Guess:
     return lambda rows: np.asarray(weights[0] + scale(rows) @ weights[1:])
 
 
-def fit_neighbours(features: Floats, x: Floats, kind: Kind, *, neighbours: int = 40) -> Guess:
+def fit_neighbours(features: Floats, x: Floats, kind: Kind) -> Guess:
     """Mean, or commonest value, of the nearest records."""
     scale = standardized(features)
     tree = cKDTree(scale(features))
-    count = min(neighbours, len(x))
+    count = min(_NEIGHBOURS, len(x))
 
     def guess(rows: Floats) -> Floats:
         near = tree.query(scale(rows), k=count, workers=-1)[1].reshape(len(rows), -1)
@@ -164,19 +181,25 @@ def fit_tree_shares(features: Floats, codes: NDArray[np.int64], *, size: int, se
     return shares
 
 
-def fit_network(features: Floats, x: Floats, kind: Kind, *, seed: int = 0, steps: int = 1500, width: int = 96) -> Guess:
+def fit_network(features: Floats, x: Floats, kind: Kind, *, seed: int = 0) -> Guess:
     """Two hidden layers, larger than any player of the training (JAX)."""
-    from aegis.candidates.sanitizers.networks import fit_attacker
+    from aegis.candidates.sanitizers.networks import fit_layers
 
-    return fit_attacker(features, x, kind, seed=seed, steps=steps, width=width)
+    layers = fit_layers(features, x, classes=1 if kind == "number" else int(x.max()) + 1, seed=seed)
+
+    def guess(rows: Floats) -> Floats:
+        out = apply_layers(layers, rows)
+        return out[:, 0] if kind == "number" else np.asarray(out.argmax(axis=1), dtype=np.float64)
+
+    return guess
 
 
-def fit_histogram(release: Floats, score: Floats, x: Floats, *, bins: int | None = None) -> Callable[..., Floats]:
+def fit_histogram(release: Floats, score: Floats, x: Floats) -> Callable[..., Floats]:
     """The referee for one-dimensional releases: mean of X in each cell of a grid of quantiles of (f, score).
 
     Sparse cells lean on their column's regression on the score, so that few rows do not make the referee wild.
     """
-    cells = bins or int(np.clip(np.sqrt(len(x) / 60.0), 4, 192))
+    cells = int(np.clip(np.sqrt(len(x) / 60.0), 4, 192))
     levels = np.arange(1, cells) / cells
     edges_f, edges_s = np.unique(np.quantile(release, levels)), np.unique(np.quantile(score, levels))
 
@@ -239,19 +262,17 @@ def fit_table_shares(release: Floats, side: Floats, codes: Ints, *, size: int) -
     return shares
 
 
-def pinning_share(
-    train: Floats, x: Floats, rows: Floats, truth: Floats, *, epsilon: float, neighbours: int = 60
-) -> float:
+def pinning_share(train: Floats, x: Floats, rows: Floats, truth: Floats, *, epsilon: float) -> float:
     """Share of held-out records inside the densest window of width 2ε among the X of their nearest records."""
-    if len(x) < neighbours:
+    if len(x) < _PINNING:
         raise SanitizerError("there are too few rows to measure exposure; give at least 60")
     scale = standardized(train)
-    near = cKDTree(scale(train)).query(scale(rows), k=neighbours, workers=-1)[1]
+    near = cKDTree(scale(train)).query(scale(rows), k=_PINNING, workers=-1)[1]
     values = np.sort(x[near], axis=1)
     # a window starts at each neighbour in turn; count how many it covers
     best = np.zeros(len(rows))
     centre = values.mean(axis=1)
-    for start in range(neighbours):
+    for start in range(_PINNING):
         covered = (values <= (values[:, [start]] + 2 * epsilon)).sum(axis=1) - start
         better = covered > best
         best = np.where(better, covered, best)

@@ -22,9 +22,11 @@ from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.attackers import Kind, View
 from aegis.candidates.sanitizers.exposure import Exposure, from_errors
 from aegis.errors import SanitizerError, VerificationError
+from aegis.result import plain
 
 Z_95 = 1.959964
 MINIMUM_ROWS = 300
+_LOSS_TOLERANCE, _DISTORTION_TOLERANCE = 0.05, 0.02  # by which an audit may fall short of what was claimed
 TREE_ROWS = 25_000  # beyond this the trees gain little and the audit slows down
 UNAIDED = "side alone"
 """The attacker that does not look at the release: no adversary need err more than without it."""
@@ -59,16 +61,6 @@ class PartyAudit:
     attacker: str
     by_attacker: Mapping[str, float]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers for a report."""
-        return {
-            "loss": self.loss,
-            "drawn_loss": self.drawn_loss,
-            "interval": list(self.interval),
-            "attacker": self.attacker,
-            "by_attacker": dict(self.by_attacker),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
@@ -93,10 +85,10 @@ class AuditReport:
     def to_json(self) -> dict[str, Any]:
         """Plain numbers for a report."""
         return {
-            "distortion": self.distortion.to_json(),
-            "adversaries": [party.to_json() for party in self.adversaries],
+            "distortion": plain(self.distortion),
+            "adversaries": plain(self.adversaries),
             "worst": self.worst,
-            "exposure": self.exposure.to_json(),
+            "exposure": plain(self.exposure),
             "rows": self.rows,
             "seconds": self.seconds,
         }
@@ -146,23 +138,16 @@ def audit(
     )
 
 
-def verify(
-    report: AuditReport,
-    *,
-    distortion: float,
-    adversary_losses: Sequence[float],
-    tolerance: float = 0.05,
-    distortion_tolerance: float = 0.02,
-) -> None:
+def verify(report: AuditReport, *, distortion: float, adversary_losses: Sequence[float]) -> None:
     """Reject a release whose audit contradicts what was claimed for it."""
     low = report.distortion.interval[0]
-    if low > distortion * (1 + distortion_tolerance):
+    if low > distortion * (1 + _DISTORTION_TOLERANCE):
         raise VerificationError(
             f"the audit rejects this privatizer: a fresh reconstructor has distortion {report.distortion.loss:.4g} "
             f"where {distortion:.4g} was claimed; train longer or allow more distortion"
         )
     for number, (party, claimed) in enumerate(zip(report.adversaries, adversary_losses, strict=True), start=1):
-        if party.interval[1] < claimed * (1 - tolerance):
+        if party.interval[1] < claimed * (1 - _LOSS_TOLERANCE):
             raise VerificationError(
                 f"the audit rejects this privatizer: the attacker '{party.attacker}' brings adversary {number} down to "
                 f"{party.loss:.4g} where training claimed {claimed:.4g}; train with more inner steps or another start"
@@ -262,8 +247,8 @@ def _fitted(
 
 def _given(party: Evidence) -> dict[str, Callable[[View], Floats]]:
     """The attacks that need no fitting here."""
-    given = {"exact": party.exact, UNAIDED: party.unaided}
-    return {name: attack for name, attack in given.items() if attack is not None}
+    attacks = {"exact": party.exact, UNAIDED: party.unaided}
+    return {name: attack for name, attack in attacks.items() if attack is not None}
 
 
 def _on_features(guess: attackers.Guess) -> Callable[[View], Floats]:

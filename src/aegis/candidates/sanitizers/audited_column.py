@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -30,6 +30,16 @@ class Protection:
     noise: Certainty | None = None
 
 
+def protections(
+    before: Sequence[Certainty], after: Sequence[Certainty], noise: Sequence[Certainty] | None = None
+) -> tuple[Protection, ...]:
+    """What each adversary comes to without and with the release."""
+    beside: Sequence[Certainty | None] = [None] * len(before) if noise is None else noise
+    return tuple(
+        Protection(before=then, after=now, noise=other) for then, now, other in zip(before, after, beside, strict=True)
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconstruction:
     """The error of the reconstructor that the authorised party gets, on rows that nothing was fitted on."""
@@ -50,7 +60,7 @@ class AuthorizedGroup:
     reconstruction: Reconstruction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Party:
     """What one party knows, as numbers, and what it believes."""
 

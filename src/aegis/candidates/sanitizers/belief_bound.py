@@ -9,33 +9,28 @@ anything, or they are too many; what is left open then is part of the bound, whi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats
+from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.cones import Cone
-from aegis.candidates.sanitizers.costs import LogCost, bayes
 from aegis.candidates.sanitizers.pricing import Prices
-
-if TYPE_CHECKING:
-    from aegis.candidates.sanitizers.capped_problem import CappedProblem
 
 _HALVED = 200_000  # simplices in all
 _AT_ONCE = 4_000
 _ENOUGH = 5e-4  # of the loss without a release: a bound that close ends the search
 
 
-def most_a_belief_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *, halved: int = _HALVED) -> float:
+def most_a_belief_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *, most_halved: int = _HALVED) -> float:
     """No symbol of share 1 inside the cone is worth more than this."""
     size, prior = problem.law.size, problem.law.prior
-    enough = _ENOUGH * max(1e-12, *problem.silent_losses)
+    enough = _ENOUGH * problem.scale
     corners = (np.eye(size) / prior)[None]
     worth = _without_adversaries(problem, prices, corners[0])[None]
     bounds = _bounds(problem, prices, corners, worth)
     done = 0
-    while bounds.size and bounds.max() > enough and done < halved:
+    while bounds.size and bounds.max() > enough and done < most_halved:
         most = min(_AT_ONCE, bounds.size)
         chosen = np.argpartition(-bounds, most - 1)[:most]
         chosen = chosen[bounds[chosen] > enough]
@@ -77,7 +72,7 @@ def _bounds(problem: CappedProblem, prices: Prices, corners: Floats, worth: Floa
     slope = np.zeros_like(middle)
     for weight, table in zip(prices.adversaries, problem.law.adversaries, strict=True):
         if weight > 0:
-            costs = problem.adversary_cost.best(middle[:, None, :] * table.T)
+            costs = problem.cost.best(middle[:, None, :] * table.T)
             slope += weight * (costs * table.T).sum(axis=1)
     return np.asarray((worth + np.einsum("ncx,nx->nc", corners, slope)).max(axis=1))
 
@@ -85,11 +80,9 @@ def _bounds(problem: CappedProblem, prices: Prices, corners: Floats, worth: Floa
 def _without_adversaries(problem: CappedProblem, prices: Prices, symbols: Floats) -> Floats:
     """The worth of symbols but for what adversaries lose: prices of values, less what the groups lose at best."""
     worth = symbols @ prices.values
-    for weight, table, cost in zip(prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True):
+    for weight, table in zip(prices.distortions, problem.law.authorized, strict=True):
         if weight > 0:
-            parts = symbols[:, None, :] * table.T
-            lost = _entropy(parts) if isinstance(cost, LogCost) else bayes(cost, parts)
-            worth = worth - weight * lost.sum(axis=1)
+            worth = worth - weight * _entropy(symbols[:, None, :] * table.T).sum(axis=1)
     return np.asarray(worth)
 
 

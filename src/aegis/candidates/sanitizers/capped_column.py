@@ -15,40 +15,38 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.audit import UNAIDED
-from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party
+from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party, protections
 from aegis.candidates.sanitizers.capped_problem import CappedProblem, released_loss
 from aegis.candidates.sanitizers.capped_program import CappedOptimum, most_any_release_leaves, solve_or_none
 from aegis.candidates.sanitizers.caps import CERTAIN, Caps
 from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, Cells, fit_cells
 from aegis.candidates.sanitizers.cones import UNDECIDED
 from aegis.candidates.sanitizers.costs import LogCost, MatrixCost, SquaredCost, zero_one
-from aegis.candidates.sanitizers.encoding import Encoder
-from aegis.candidates.sanitizers.joint import BETWEEN
-from aegis.candidates.sanitizers.law import estimated_law
-from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
-from aegis.candidates.sanitizers.nearly_sure import nearly_sure
-from aegis.candidates.sanitizers.number_column import residual_variance, with_known_channel
-from aegis.candidates.sanitizers.posterior import Belief, Certainty, fit_category_belief, fit_number_belief
-from aegis.candidates.sanitizers.proof import Proof, adversary_proofs, figures_over_set, law_free_figures
-from aegis.candidates.sanitizers.split import (
+from aegis.candidates.sanitizers.determined import (
     CERTAIN_CAP,
     VALUE_CAP,
-    Split,
-    protections,
     refuse_certain,
     refuse_certain_parts,
     too_certain,
     too_certain_part,
 )
-from aegis.candidates.sanitizers.symbol_column import SymbolColumn, drawn, group_losses, reconstructions_of
+from aegis.candidates.sanitizers.encoding import Encoder
+from aegis.candidates.sanitizers.evaluator import Evaluator
+from aegis.candidates.sanitizers.joint import BETWEEN
+from aegis.candidates.sanitizers.law import estimated_law
+from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
+from aegis.candidates.sanitizers.nearly_sure import nearly_sure
+from aegis.candidates.sanitizers.number_column import residual_variance, with_known_channel
+from aegis.candidates.sanitizers.posterior import Certainty
+from aegis.candidates.sanitizers.proof import Proof, adversary_proofs, figures_over_set, law_free_figures
+from aegis.candidates.sanitizers.split import Split
+from aegis.candidates.sanitizers.symbol_column import SymbolColumn
 from aegis.candidates.sanitizers.symbol_tuning import TunedRelease, or_trained, tuned
 from aegis.errors import SanitizerError, VerificationError
 
-SymbolMechanism = CategoryMechanism | BinMechanism
 CONFIDENCE = 0.95
 _DOUBT = (1 - CONFIDENCE) / 2  # for the set of laws, and as much for the proved losses
 BINS = 12
-_FLAGS = 6
 _ROUNDING = 1e-6
 _TRIES = ((0.6, None), (0.4, None), (0.2, 3.5), (0.1, 5.0), (0.05, 10.0))
 """How much of what the gate lets become certain the program is told of, and by what the doubt of its cap is widened."""
@@ -64,7 +62,6 @@ def fit_category(x: NDArray[np.str_], split: Split, encoders: Sequence[Encoder],
     by_guess = zero_one(size) if split.cost is None else MatrixCost(split.cost)
     column = SymbolColumn(
         codes=codes,
-        truth=codes.astype(np.float64),
         size=size,
         cost=by_log if split.log else by_guess,
         largest_cost=by_log.largest if split.log else float(by_guess.matrix.max()),
@@ -76,12 +73,7 @@ def fit_category(x: NDArray[np.str_], split: Split, encoders: Sequence[Encoder],
             for place in range(len(split.parts))
         ),
     )
-    half = split.half
-    beliefs = [
-        fit_category_belief(side[:half], codes[:half], size=size, quick=split.quick, cost=split.cost, log=split.log)
-        for side in split.sides
-    ]
-    return _fitted(column, split, encoders, beliefs, caps)
+    return _fitted(column, Evaluator.of_category(split, codes, size=size), encoders, caps)
 
 
 def fit_bins(x: Floats, split: Split, encoders: Sequence[Encoder], caps: Caps) -> Fitted:
@@ -99,7 +91,6 @@ def fit_bins(x: Floats, split: Split, encoders: Sequence[Encoder], caps: Caps) -
     variances = np.maximum(np.bincount(codes, weights=x**2, minlength=size) / held - means**2, 0.0)
     column = SymbolColumn(
         codes=codes,
-        truth=x,
         size=size,
         cost=SquaredCost(means, variances),
         largest_cost=float(np.ptp(x)) ** 2,
@@ -107,17 +98,11 @@ def fit_bins(x: Floats, split: Split, encoders: Sequence[Encoder], caps: Caps) -
         made=lambda release: BinMechanism(column=split.column, edges=edges, release=release),
         category=False,
     )
-    half = split.half
-    beliefs = [
-        fit_number_belief(side[:half], x[:half], column=x, quick=split.quick, coarse=number < split.groups)
-        for number, side in enumerate(split.sides)
-    ]
-    return _fitted(column, split, encoders, beliefs, caps)
+    return _fitted(column, Evaluator.of_number(split, x), encoders, caps)
 
 
-def _fitted(
-    column: SymbolColumn, split: Split, encoders: Sequence[Encoder], beliefs: Sequence[Belief], caps: Caps
-) -> Fitted:
+def _fitted(column: SymbolColumn, evaluator: Evaluator, encoders: Sequence[Encoder], caps: Caps) -> Fitted:
+    split = evaluator.split
     cells = [
         fit_cells(
             side[split.celled],
@@ -133,11 +118,11 @@ def _fitted(
     _refuse_impossible(split.column, problem)
     judged = column.codes[split.measured] if column.category else None
     silent = np.ones((column.size, 1))
-    silence, blank = drawn(column, split, silent)
-    before = split.known_channel(silence, blank, column.truth, beliefs)
-    left = group_losses(column, split, beliefs, silence, blank)
+    silence = column.drawn(silent, split.rng)
+    before = evaluator.certainties(silence)
+    left = evaluator.tuning_losses(silence)
     if not any(split.needs_release(losses, group=group) for group, losses in enumerate(left)):
-        reconstructions = reconstructions_of(column, split, beliefs, silence, blank)
+        reconstructions = evaluator.reconstructions(silence)
         losses = problem.silent_losses
         optimum = CappedOptimum(
             release=silent,
@@ -146,25 +131,25 @@ def _fitted(
             bound=min(losses),
             value=min(losses),
         )
-        chosen = TunedRelease(silence, blank, reconstructions, before, optimum, "silence", problem)
+        chosen = TunedRelease(silence, reconstructions, before, optimum, "silence", problem)
         doubt = _DOUBT  # no measured row had a say
     else:
-        chosen, doubt = _undetermined(problem, column, split, beliefs, before)
+        chosen, doubt = _undetermined(problem, column, evaluator, before)
         if split.training is not None:
-            chosen = or_trained(chosen, column, split, beliefs, split.training)
+            chosen = or_trained(chosen, column, evaluator, split.training)
         refuse_certain(split.column, before, chosen.after, codes=judged)
-        refuse_certain_parts(split.column, split.known_parts(chosen.mechanism, chosen.release, column.truth, beliefs))
-    report = split.audited(chosen.mechanism, chosen.release, column.truth, beliefs)
+        refuse_certain_parts(split.column, evaluator.certain_parts(chosen.drawn))
+    report = evaluator.audited(chosen.drawn)
     saturation = (
         tuple(party.by_attacker[UNAIDED] for party in report.adversaries)  # on the rows that the others are measured on
         if column.category
-        else tuple(residual_variance(side, column.truth) for side in split.adversary_sides)
+        else tuple(residual_variance(side, evaluator.truth) for side in split.adversary_sides)
     )
-    parties = tuple(Party(encoder=encoder, belief=belief) for encoder, belief in zip(encoders, beliefs, strict=True))
+    parties = tuple(map(Party, encoders, evaluator.beliefs))
     return Fitted(
         column=split.column,
-        mechanism=chosen.mechanism,
-        audit=report if column.category else with_known_channel(report, chosen.after, None),
+        mechanism=chosen.drawn.mechanism,
+        audit=report if column.category else with_known_channel(report, chosen.after),
         groups=tuple(
             AuthorizedGroup(distortion=distortion, max_distortion=float(losses.mean()), reconstruction=reached)
             for distortion, losses, reached in zip(split.distortions, left, chosen.reconstructions, strict=True)
@@ -172,9 +157,9 @@ def _fitted(
         saturation_losses=tuple(float(loss) for loss in saturation),
         method=chosen.method,
         loss=split.loss if column.category else "squared",
-        protection=protections(before, chosen.after, None),
+        protection=protections(before, chosen.after),
         proof=_proof(
-            replace(problem, distortions=chosen.problem.distortions), column, split, cells, chosen.optimum, doubt
+            replace(problem, distortions=chosen.problem.distortions), column, evaluator, cells, chosen.optimum, doubt
         ),
         authorized=parties[: split.groups],
         adversaries=parties[split.groups :],
@@ -193,19 +178,14 @@ def _problem(column: SymbolColumn, split: Split, cells: Sequence[Cells], caps: C
     )
     return CappedProblem(
         law=replace(law, events=column.events),
-        authorized_costs=(column.cost,) * split.groups,
-        adversary_cost=column.cost,
+        cost=column.cost,
         distortions=split.distortions,
         caps=caps,
     )
 
 
 def _undetermined(
-    problem: CappedProblem,
-    column: SymbolColumn,
-    split: Split,
-    beliefs: Sequence[Belief],
-    before: Sequence[Certainty],
+    problem: CappedProblem, column: SymbolColumn, evaluator: Evaluator, before: Sequence[Certainty]
 ) -> tuple[TunedRelease, float]:
     """The release under the caps that determines few records on the measured rows too, or the nearest to that.
 
@@ -214,10 +194,9 @@ def _undetermined(
     A cell is a summary of what an adversary knows. Of a category the program is told of records as well; where that is
     not enough, of more of them, and of a tighter cap.
     """
+    split = evaluator.split
     rows = split.tuned  # no belief was fitted on these
-    priors = [
-        belief.prior(side[rows]) for belief, side in zip(beliefs[split.groups :], split.adversary_sides, strict=True)
-    ]
+    priors = [belief.prior(side[rows]) for belief, side in evaluator.adversaries]
     codes = column.codes[rows]
     judged = column.codes[split.measured] if column.category else None
     caps = problem.caps
@@ -238,13 +217,13 @@ def _undetermined(
         if widened is not None:
             tighter = tightened(caps, widened, surest=law.surest)
         try:
-            chosen = tuned(replace(problem, law=law, caps=tighter), column, split, beliefs)
+            chosen = tuned(replace(problem, law=law, caps=tighter), column, evaluator)
         except (SanitizerError, VerificationError) as refusal:
             if chosen is None:
                 raise type(refusal)(f"{refusal}{_why_certain(replace(problem, law=law), priors, codes)}") from None
             break  # nothing keeps both; what was found is refused by the caller
         place = number
-        parts = split.known_parts(chosen.mechanism, chosen.release, column.truth, beliefs)
+        parts = evaluator.certain_parts(chosen.drawn)
         if too_certain(before, chosen.after, codes=judged) is None and too_certain_part(parts) is None:
             break
     assert chosen is not None, "there is a first try"
@@ -271,9 +250,9 @@ def tightened(caps: Caps, doubt: float, *, surest: float) -> Caps:
     >>> [tightened(Caps(posterior=cap), 1.5, surest=0.0).posterior for cap in (0.75, 0.4)]
     [0.625, 0.4]
     """
-    asked = 1.0 if caps.posterior is None else caps.posterior
-    posterior = max(1 - doubt * max(1 - asked, 0.02), 0.5, surest if caps.strict else 0.0)
-    return replace(caps, posterior=min(asked, posterior))
+    cap = 1.0 if caps.posterior is None else caps.posterior
+    posterior = max(1 - doubt * max(1 - cap, 0.02), 0.5, surest if caps.strict else 0.0)
+    return replace(caps, posterior=min(cap, posterior))
 
 
 def _why_certain(problem: CappedProblem, priors: Sequence[Floats], codes: Ints) -> str:
@@ -305,12 +284,13 @@ def _refuse_impossible(column: str, problem: CappedProblem) -> None:
 def _proof(
     problem: CappedProblem,
     column: SymbolColumn,
-    split: Split,
+    evaluator: Evaluator,
     cells: Sequence[Cells],
     optimum: CappedOptimum,
     doubt: float,
 ) -> Proof:
     """What holds for a release under the caps as they were asked for, within the distortions that it was found for."""
+    split = evaluator.split
     rows, caps = split.measured, problem.caps
     kept_share, local_dp = law_free_figures(optimum.release)
     posterior, leakage, open_share = figures_over_set(problem.law, optimum.release, caps)
@@ -330,7 +310,7 @@ def _proof(
             np.add.at(table, (codes, coded), 1.0 / len(codes))
             empirical.append(released_loss(table, optimum.release, column.cost))
         else:
-            empirical.append(_squared_loss(column.truth[rows], codes, coded, optimum.release))
+            empirical.append(_squared_loss(evaluator.truth[rows], codes, coded, optimum.release))
     return Proof(
         caps=caps,
         holds_for_set=held,

@@ -19,12 +19,11 @@ import numpy as np
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
-from aegis.candidates.sanitizers.capped_master import Master
+from aegis.candidates.sanitizers.capped_master import Master, MixtureMaster, RuleMaster
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.cones import Cone, cone_of
 from aegis.candidates.sanitizers.costs import LogCost, MatrixCost
 from aegis.candidates.sanitizers.law import Law
-from aegis.candidates.sanitizers.mixture_master import MixtureMaster
 from aegis.candidates.sanitizers.pricing import Prices, best_symbol, most_a_symbol_is_worth, symbol_values
 from aegis.errors import SanitizerError
 
@@ -66,14 +65,14 @@ class CappedOptimum:
         return self.gap <= 1e-3
 
 
-def solve(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum:
+def solve(problem: CappedProblem) -> CappedOptimum:
     """The release that leaves the worst adversary most; caps that nothing satisfies raise, and say how far they are.
 
     Its bound is that of silence until `with_bound` sharpens it.
     """
-    optimum = solve_or_none(problem, seed=seed)
+    optimum = solve_or_none(problem)
     if optimum is None:
-        raise SanitizerError(how_far(problem, nearest_distortions(problem, seed=seed), seed=seed))
+        raise SanitizerError(how_far(problem, nearest_distortions(problem)))
     return optimum
 
 
@@ -85,7 +84,7 @@ def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float
     if optimum.prices is None:
         return optimum
     cone = cone_of(problem.law, problem.caps)
-    if by_belief(problem):
+    if isinstance(problem.cost, LogCost):
         missing = most_a_belief_is_worth(problem, cone, optimum.prices)
     else:
         missing = most_a_symbol_is_worth(problem, cone, optimum.prices, seconds=seconds)
@@ -93,61 +92,43 @@ def with_bound(problem: CappedProblem, optimum: CappedOptimum, *, seconds: float
     return replace(optimum, bound=max(bound, optimum.worst))
 
 
-def most_any_release_leaves(problem: CappedProblem, *, seconds: float = 10.0) -> float:
+def most_any_release_leaves(problem: CappedProblem) -> float:
     """What no release leaves the worst adversary more than, if it keeps these caps and distortions under the estimate.
 
     Everything else that a release was found under is dropped: the set of laws, events and records that are nearly
     certain. What only fewer releases keep would be no bound of all of them.
     """
-    asked = replace(problem, law=replace(problem.law.estimate, events=None, nearly_sure=()))
-    optimum = solve_or_none(asked)
+    under_estimate = replace(problem, law=replace(problem.law.estimate, events=None, nearly_sure=()))
+    optimum = solve_or_none(under_estimate)
     if optimum is None:
-        return min(asked.silent_losses)  # nobody errs by more than without a release
-    return with_bound(asked, optimum, seconds=seconds).bound
+        return min(under_estimate.silent_losses)  # nobody errs by more than without a release
+    return with_bound(under_estimate, optimum).bound
 
 
-def solve_or_none(problem: CappedProblem, *, seed: int = 0) -> CappedOptimum | None:
+def solve_or_none(problem: CappedProblem) -> CappedOptimum | None:
     """As `solve`, and None where nothing satisfies the caps within the distortions."""
-    optimum, missed = _searched(problem, seed=seed)
-    return optimum if met(problem, missed) else None
+    optimum, missed = _searched(problem)
+    return optimum if problem.met(missed) else None
 
 
-def by_belief(problem: CappedProblem) -> bool:
-    """Whether a rule is a belief: then no two symbols share one, and symbols are mixed as they are."""
-    return any(isinstance(cost, LogCost) for cost in (problem.adversary_cost, *problem.authorized_costs))
-
-
-def limits_of(problem: CappedProblem) -> list[float]:
-    """What each group may err by: no more than without a release, where more was allowed."""
-    return [
-        min(distortion, left) for distortion, left in zip(problem.distortions, problem.silent_distortions, strict=True)
-    ]
-
-
-def met(problem: CappedProblem, missed: Sequence[float]) -> bool:
-    """Whether what is missed of each distortion is nothing but rounding."""
-    return max(missed) <= 1e-6 * max(1e-12, *problem.silent_distortions)
-
-
-def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> tuple[CappedOptimum, list[float]]:
+def _searched(problem: CappedProblem, *, feasible: bool = False) -> tuple[CappedOptimum, list[float]]:
     """The best release, and by how much each group's distortion cannot be met.
 
     ``feasible`` asks only whether the distortions can be met: the search ends as soon as they are.
     """
-    limits = limits_of(problem)
     cone = cone_of(problem.law, problem.caps)
-    pool = _pool(problem.law, cone, np.random.default_rng(seed))
-    master: Master | MixtureMaster
-    if by_belief(problem):
-        master = MixtureMaster(problem, limits)
+    pool = _pool(problem.law, cone, np.random.default_rng(0))
+    master: Master
+    if isinstance(problem.cost, LogCost):
+        master = MixtureMaster(problem)
         master.add(pool)
     else:
-        master = Master(problem, cone, limits)
+        master = RuleMaster(problem, cone)
         master.add(_spread(pool, problem))
-    scale = max(1e-12, *problem.silent_losses)
+    scale = problem.scale
     for _ in range(_ROUNDS):
-        tight = master.solve(scale, once=feasible)
-        if feasible and met(problem, master.missed):
+        tight = master.solve(once=feasible)
+        if feasible and problem.met(master.missed):
             break
         prices = master.prices()
         worth = symbol_values(problem, prices, pool)
@@ -165,12 +146,12 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
             if len(seen) >= _ADDED:
                 break
         if not made:
-            if feasible or isinstance(master, MixtureMaster) or not isinstance(problem.adversary_cost, MatrixCost):
+            if feasible or not isinstance(problem.cost, MatrixCost):
                 break  # only a matrix has as many tangents as guesses, so that all of them are soon there
-            if not tight and master.solve(scale, once=False, rounds=_TIGHTENING):
+            if not tight and master.solve(rounds=_TIGHTENING):
                 continue  # what a symbol is worth was read off losses that nobody has
             again = _used_anew(problem, cone, master)
-            again.solve(scale, once=False, rounds=_TIGHTENING)
+            again.solve(rounds=_TIGHTENING)
             if _worst(problem, again) <= _worst(problem, master) + _GAIN * scale:
                 break
             master = again
@@ -183,7 +164,7 @@ def _searched(problem: CappedProblem, *, seed: int, feasible: bool = False) -> t
 
 def _used_anew(problem: CappedProblem, cone: Cone, master: Master) -> Master:
     """The program over the symbols of a solution, each by the rule that is best for it now."""
-    again = Master(problem, cone, master.limits)
+    again = RuleMaster(problem, cone)
     symbols = master.release().T
     again.add(np.vstack([symbols / (symbols @ problem.law.prior)[:, None], np.ones((1, problem.law.size))]))
     return again
@@ -191,10 +172,10 @@ def _used_anew(problem: CappedProblem, cone: Cone, master: Master) -> Master:
 
 def _worst(problem: CappedProblem, master: Master) -> float:
     """What the solution truly leaves the worst adversary; nothing where it misses a distortion."""
-    return min(problem.losses_of(master.release())) if met(problem, master.missed) else -np.inf
+    return min(problem.losses_of(master.release())) if problem.met(master.missed) else -np.inf
 
 
-def optimum_of(problem: CappedProblem, master: Master | MixtureMaster) -> CappedOptimum:
+def optimum_of(problem: CappedProblem, master: Master) -> CappedOptimum:
     """The solution of a program as a release, with its figures under the law."""
     release = master.release()
     losses = problem.losses_of(release)
@@ -209,10 +190,8 @@ def optimum_of(problem: CappedProblem, master: Master | MixtureMaster) -> Capped
 
 
 def _rule_key(problem: CappedProblem, symbol: Floats) -> bytes:
-    rules = [
-        cost.best(table.T * symbol)
-        for cost, table in zip(problem.authorized_costs, problem.law.authorized, strict=True)
-    ]
+    """The guess for each cell of each authorised group, as bytes."""
+    rules = (problem.cost.best(table.T * symbol) for table in problem.law.authorized)
     return b"".join(np.round(rule, 6).tobytes() for rule in rules)
 
 
@@ -240,13 +219,13 @@ def _spread(pool: Floats, problem: CappedProblem) -> Floats:
     return np.array(list(chosen.values()))
 
 
-def nearest_distortions(problem: CappedProblem, *, seed: int = 0) -> tuple[float, ...]:
+def nearest_distortions(problem: CappedProblem) -> tuple[float, ...]:
     """The distortions nearest to those asked for that the caps allow, a thousandth above."""
-    missed = _searched(problem, seed=seed, feasible=True)[1]
+    missed = _searched(problem, feasible=True)[1]
     return tuple(1.001 * (limit + over) for limit, over in zip(problem.distortions, missed, strict=True))
 
 
-def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) -> str:
+def how_far(problem: CappedProblem, nearest: Sequence[float]) -> str:
     """The nearest distortions that would do, and the nearest feasible value of each cap at those asked for."""
     within = ", ".join(f"{value:.4g}" for value in problem.distortions)
     vain: list[str] = []
@@ -257,7 +236,7 @@ def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) 
         ("local_dp", "a local differential privacy of"),
     ):
         if getattr(problem.caps, name) is not None:
-            loosest = _nearest_cap(problem, name, seed)
+            loosest = _nearest_cap(problem, name)
             if loosest is None:
                 vain.append(words[2:-3])
             else:
@@ -267,20 +246,13 @@ def how_far(problem: CappedProblem, nearest: Sequence[float], *, seed: int = 0) 
     return f"no release keeps {problem.caps.describe()} within a distortion of {within}; {which}{none}"
 
 
-def _nearest_cap(problem: CappedProblem, name: str, seed: int) -> float | None:
+def _nearest_cap(problem: CappedProblem, name: str) -> float | None:
     """The tightest value of one cap, the others as they are, under which the distortions can be met."""
     near, far = 0.0, 1.0
     for step in range(7):
         share = 1.0 if step == 0 else (near + far) / 2
-        caps = problem.caps.looser(name, share)
-        trial = CappedProblem(
-            law=problem.law,
-            authorized_costs=problem.authorized_costs,
-            adversary_cost=problem.adversary_cost,
-            distortions=problem.distortions,
-            caps=caps,
-        )
-        fits = met(problem, _searched(trial, seed=seed, feasible=True)[1])
+        trial = replace(problem, caps=problem.caps.looser(name, share))
+        fits = problem.met(_searched(trial, feasible=True)[1])
         if step == 0 and not fits:
             return None
         near, far = (near, share) if fits else (share, far)

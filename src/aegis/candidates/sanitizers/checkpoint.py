@@ -1,10 +1,9 @@
-"""A training on its way, kept on disk: arrays and a JSON header in one .npz, no pickle."""
+"""A training on its way, kept on disk."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.array_file import UNREADABLE, read_arrays, write_arrays
 from aegis.data.output import draft_of
 from aegis.errors import SanitizerError
 
@@ -37,23 +37,20 @@ class Checkpoint:
         arrays = {f"state{number}": part for number, part in enumerate(state)}
         for number, parts in enumerate(zip(*history, strict=True)):
             arrays[f"history{number}"] = np.stack(parts)
-        arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         with draft_of(self.path, overwrite=True) as draft, draft.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
+            write_arrays(stream, header, arrays)
 
     def load(self) -> tuple[list[NDArray[Any]], list[tuple[NDArray[Any], ...]]] | None:
         """State and figures by epoch, or None where there is no file yet."""
         try:
-            with np.load(self.path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            header = json.loads(arrays["header"].tobytes().decode())
+            header, arrays = read_arrays(self.path)
             if (header["format"], header["version"]) != (FORMAT, VERSION):
                 raise SanitizerError(f"{self.path.name} is a checkpoint of another version; name a new file")
             state = [arrays[f"state{i}"] for i in range(sum(name.startswith("state") for name in arrays))]
             figures = [arrays[f"history{i}"] for i in range(sum(name.startswith("history") for name in arrays))]
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
+        except UNREADABLE:
             raise SanitizerError(f"{self.path.name} is not a checkpoint of a training; name a new file") from None
         if header["run"] != self.run:
             raise SanitizerError(
@@ -66,9 +63,8 @@ def check_checkpoint(path: Path) -> None:
     """Refuse a file that no run can go on from, before anything is computed."""
     if path.exists():
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                is_ours = json.loads(stored["header"].tobytes().decode())["format"] == FORMAT
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
+            is_ours = read_arrays(path)[0]["format"] == FORMAT
+        except UNREADABLE:
             is_ours = False
         if not is_ours:
             raise SanitizerError(f"{path.name} is not a checkpoint of a training; name a new file")

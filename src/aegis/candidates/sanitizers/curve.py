@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.exposure import Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
-from aegis.result import Result
+from aegis.result import Result, plain
+
+_PICTURES = ("mixture", "learned_mixture", "table")  # what a point holds for pictures only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,26 +52,25 @@ class CurvePoint:
     learned_mixture: Mixture | None = field(default=None, repr=False, compare=False)
     table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
+    @classmethod
+    def audited(cls, report: AuditReport, **figures: Any) -> CurvePoint:
+        """A point whose measured figures are those of a report; ``figures`` are the others."""
+        return cls(
+            distortion=report.distortion.loss,
+            adversary_losses=tuple(party.loss for party in report.adversaries),
+            worst=report.worst,
+            interval=report.strongest.interval,
+            exposure=report.exposure,
+            attacker=report.strongest.attacker,
+            drawn_distortion=report.distortion.drawn_loss,
+            drawn_worst=report.strongest.drawn_loss,
+            **figures,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The point as the command line prints it."""
-        return {
-            "target": self.target,
-            "distortion": self.distortion,
-            "adversary_losses": list(self.adversary_losses),
-            "worst": self.worst,
-            "theory": self.theory,
-            "erasure": self.erasure,
-            "ratio": self.ratio,
-            "interval": list(self.interval),
-            "exposure": self.exposure.to_json(),
-            "attacker": self.attacker,
-            "method": self.method,
-            "drawn_distortion": self.drawn_distortion,
-            "drawn_worst": self.drawn_worst,
-            "learned": self.learned,
-            "claimed_distortion": self.claimed_distortion,
-            "baselines": dict(self.baselines),
-        }
+        shown = (figure.name for figure in fields(self) if figure.name not in _PICTURES)
+        return {name: plain(getattr(self, name)) for name in shown}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +132,7 @@ class Curve(Result):
             "points": [point.to_json() for point in self.points],
             "mean_ratio": self.mean_ratio,
             "device": self.device,
-            "seconds": {
-                "compile": self.seconds.compile,
-                "train": self.seconds.train,
-                "audit": self.seconds.audit,
-            },
+            "seconds": plain(self.seconds),
             "seed": self.seed,
             "exposure_capped": self.capped,
             "saturation": {"distortion": self.saturation_distortion, "losses": list(self.saturation_losses)},

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +25,17 @@ class Exposure:
 
     ``pinned_share`` is the share of records it places within ``epsilon`` (for categories: names correctly, where the
     law is known with a posterior of at least 1 − ``epsilon``). ``error_quantiles`` are those of the mean adversary's
-    absolute error.
+    absolute error. ``reference_pinned_share`` is the share that plain noise of the same distortion pins.
     """
 
     epsilon: float
     pinned_share: float
-    error_quantiles: Mapping[float, float]
     reference_pinned_share: float | None = None
+    error_quantiles: Mapping[float, float]
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:
             raise SanitizerError("epsilon of the exposure must be positive")
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers for a report; ``reference_pinned_share`` is that of the plain noise of the same distortion."""
-        return {
-            "epsilon": self.epsilon,
-            "pinned_share": self.pinned_share,
-            "reference_pinned_share": self.reference_pinned_share,
-            "error_quantiles": {f"{level:g}": value for level, value in self.error_quantiles.items()},
-        }
 
 
 def from_errors(errors: NDArray[np.float64], *, epsilon: float, pinned_share: float | None = None) -> Exposure:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aegis.arrays import Floats
+from aegis.candidates.sanitizers.mechanism import draw_symbols
 from aegis.candidates.sanitizers.training_settings import CodedSample
 from aegis.errors import SanitizerError
 
@@ -121,7 +122,7 @@ def draw(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
     """Codes of X, of Y and of each Z_i; side channels are independent given X."""
     x = rng.choice(problem.prior.size, size=rows, p=problem.prior)
-    return x, through(problem.authorized, x, rng), tuple(through(z, x, rng) for z in problem.adversaries)
+    return x, draw_symbols(problem.authorized, x, rng), tuple(draw_symbols(z, x, rng) for z in problem.adversaries)
 
 
 def coded_sample(problem: FiniteProblem, rows: int, *, rng: np.random.Generator) -> CodedSample:
@@ -134,10 +135,3 @@ def coded_sample(problem: FiniteProblem, rows: int, *, rng: np.random.Generator)
         private_size=problem.prior.size,
         side_sizes=tuple(channel.shape[1] for channel in (problem.authorized, *problem.adversaries)),
     )
-
-
-def through(channel: Floats, x: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """One draw of the channel's output for each code."""
-    steps = np.cumsum(channel, axis=1)
-    steps[:, -1] = 1.0
-    return np.asarray((rng.random(x.size)[:, None] > steps[x]).sum(axis=1))

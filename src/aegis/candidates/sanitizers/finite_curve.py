@@ -13,11 +13,14 @@ from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
-from aegis.candidates.sanitizers.finite import FiniteProblem, draw, release_loss, through
+from aegis.candidates.sanitizers.finite import FiniteProblem, draw, release_loss
 from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.mechanism import draw_symbols
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import SanitizerError
 from aegis.progress import Progress
+
+_DOUBT = 0.05  # an adversary that believes a value with all but this has pinned the record
 
 
 def finite_curve(
@@ -76,20 +79,13 @@ def finite_curve(
         verify(report, distortion=aim, adversary_losses=problem.losses_of(release).tolist())
         theory = optimum(problem, distortion=aim, symbols=2).worst
         made.append(
-            CurvePoint(
+            CurvePoint.audited(
+                report,
                 target=aim,
-                distortion=report.distortion.loss,
-                adversary_losses=tuple(party.loss for party in report.adversaries),
-                worst=report.worst,
                 theory=theory,
                 erasure=aim / problem.max_distortion * float(problem.saturation_losses.min()),
                 ratio=report.worst / theory,
-                interval=report.strongest.interval,
-                exposure=report.exposure,
-                attacker=report.strongest.attacker,
                 method=("program" if trials == 0 else "learned" if networks is None else "learned from rows"),
-                drawn_distortion=report.distortion.drawn_loss,
-                drawn_worst=report.strongest.drawn_loss,
                 learned=learned[number],
                 baselines={
                     "program": programs[number].worst,
@@ -116,7 +112,7 @@ def audit_release(
     """Attack a finite release on fresh draws, with the exact attack among the attackers."""
     rng = np.random.default_rng(seed)
     x, y, zs = draw(problem, rows, rng=rng)
-    f = through(release, x, rng)
+    f = draw_symbols(release, x, rng)
 
     def evidence(side: NDArray[np.int64], channel: Floats, cost: Floats) -> Evidence:
         joint = np.einsum("x,xf,xs->xfs", problem.prior, release, channel)
@@ -144,12 +140,12 @@ def audit_release(
         seed=seed,
     )
     pinned = max(certain_share(problem, release, channel) for channel in problem.adversaries)
-    return replace(report, exposure=replace(report.exposure, epsilon=0.05, pinned_share=pinned))
+    return replace(report, exposure=replace(report.exposure, epsilon=_DOUBT, pinned_share=pinned))
 
 
-def certain_share(problem: FiniteProblem, release: Floats, channel: Floats, *, doubt: float = 0.05) -> float:
-    """Share of records whose value the adversary names with a posterior of at least 1 − ``doubt``."""
+def certain_share(problem: FiniteProblem, release: Floats, channel: Floats) -> float:
+    """Share of records whose value the adversary names with a posterior of at least 95 %."""
     joint = np.einsum("x,xf,xs->xfs", problem.prior, release, channel)
     total = joint.sum(axis=0)
     best = joint.max(axis=0)
-    return float(best[best >= (1 - doubt) * total].sum())
+    return float(best[best >= (1 - _DOUBT) * total].sum())

@@ -17,18 +17,12 @@ from scipy.optimize import brentq, linear_sum_assignment
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample
-from aegis.candidates.sanitizers.training_settings import SymbolSettings
-from aegis.errors import MissingExtraError, SanitizerError
-from aegis.progress import Progress
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.networks import optimizer_state, optimizer_step
 from aegis.candidates.sanitizers.symbol_training import train_symbols
+from aegis.candidates.sanitizers.training_settings import SymbolSettings
+from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

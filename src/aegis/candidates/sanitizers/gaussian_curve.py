@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.attackers import View, with_flags
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
@@ -32,8 +32,6 @@ from aegis.candidates.sanitizers.mixtures import (
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
 from aegis.errors import VerificationError
 from aegis.progress import Progress
-
-_FLAGS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +58,7 @@ def audit_mixture(
     rng = np.random.default_rng(seed)
     samples = problem.sample(rows.fit + rows.compare + rows.measure, rng=rng)
     released = mixture.release(samples[:, 0], rng=rng)
-    # always the same number of flags, so that the network attacker is compiled once for a whole curve
-    flags = np.eye(max(_FLAGS, len(mixture.weights)))[released.component]
-    shown = np.hstack([released.value[:, None], flags])
+    shown = with_flags(released.value, released.component, len(mixture.weights))
 
     def evidence(party: tuple[int, ...]) -> Evidence:
         variance = problem.conditional_variance(party)
@@ -154,7 +150,7 @@ def gaussian_curve(
             progress(number, points, "audit")
         cap = caps[number] if exposure_capped else None
         best, report = _audited(problem, shelf, learned, aim, cap, rows, attackers, seed + 1000 + number, epsilon)
-        alone = None if learned is None else _learned_alone(learned, aim, cap)
+        alone = None if learned is None else best_mixture(learned, distortion=aim, caps=cap)
         made.append(_point(problem, aim, best, report, shelf, modulo, caps[number], alone))
     return Curve(
         kind="gaussian",
@@ -185,7 +181,7 @@ def _audited(
     reference = max(plain_noise(shelf, distortion=aim).pinned_shares)
     candidates = [best_mixture(shelf, distortion=aim, caps=caps)]
     if learned is not None:
-        both = best_mixture(_joined(shelf, learned), distortion=aim, caps=caps)
+        both = best_mixture(shelf.joined(learned), distortion=aim, caps=caps)
         # a gain below one percent is within what measuring the components can miss
         if both.worst > 1.01 * candidates[0].worst:
             candidates.insert(0, both)
@@ -209,21 +205,6 @@ def _audited(
     raise AssertionError("unreachable: the last candidate returns or raises")
 
 
-def _learned_alone(learned: Library, aim: float, caps: Sequence[float] | None) -> MixtureOptimum:
-    """What learned components reach by themselves, time-shared with silence and disclosure."""
-    return best_mixture(learned, distortion=aim, caps=caps)
-
-
-def _joined(first: Library, second: Library) -> Library:
-    return replace(
-        first,
-        components=first.components + second.components,
-        distortions=np.concatenate([first.distortions, second.distortions]),
-        losses=np.concatenate([first.losses, second.losses]),
-        pinned=np.concatenate([first.pinned, second.pinned]),
-    )
-
-
 def _point(
     problem: GaussianProblem,
     aim: float,
@@ -236,20 +217,13 @@ def _point(
 ) -> CurvePoint:
     theory = proposition_1(problem, distortion=aim).worst
     at_own = proposition_1(problem, distortion=report.distortion.loss).worst
-    return CurvePoint(
+    return CurvePoint.audited(
+        report,
         target=aim,
-        distortion=report.distortion.loss,
-        adversary_losses=tuple(party.loss for party in report.adversaries),
-        worst=report.worst,
         theory=theory,
         erasure=min(erasure_losses(shelf, distortion=aim)),
         ratio=report.worst / max(theory, at_own),
-        interval=report.strongest.interval,
-        exposure=report.exposure,
-        attacker=report.strongest.attacker,
         method=method_of(best.mixture),
-        drawn_distortion=report.distortion.drawn_loss,
-        drawn_worst=report.strongest.drawn_loss,
         learned=None if learned is None else learned.worst,
         baselines={
             "modulo": best_mixture(modulo, distortion=aim).worst,

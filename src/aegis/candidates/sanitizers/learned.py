@@ -217,7 +217,6 @@ def measured_library(
     *,
     epsilon: float,
     seed: int = 0,
-    kept: int = _KEPT,
     with_exposure: bool = True,
     rows: int = 150_000,
 ) -> Library:
@@ -236,7 +235,7 @@ def measured_library(
     for point in range(len(trained.targets)):
         worst = trained.losses[point].min(axis=-1)
         reached = [proposition_1(problem, distortion=max(float(d), 1e-9)).worst for d in trained.distortion[point]]
-        for trial in np.argsort(-worst / np.array(reached), kind="stable")[:kept]:
+        for trial in np.argsort(-worst / np.array(reached), kind="stable")[:_KEPT]:
             component = Learned(
                 layers=tuple(trained.weights(point, int(trial))),
                 center=trained.center,

@@ -1,14 +1,12 @@
 """A mechanism for a column of a table: applied to rows, old or new, and kept on disk. It sees the private column alone.
 
-A model is one .npz with arrays and a JSON header, readable without running any code: nothing in the file is a pickle.
-The header names the format's version; a file of another version is refused.
+A model is one file of arrays (`array_file`), whose header names the format's version; a file of another version is
+refused.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.arrays import Floats
+from aegis.arrays import Floats, Ints
+from aegis.candidates.sanitizers.array_file import UNREADABLE, Array, read_arrays, write_arrays
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.encoding import refuse_missing
 from aegis.candidates.sanitizers.joint import Parts, Ranges
@@ -26,7 +25,6 @@ from aegis.errors import SanitizerError
 
 FORMAT = "aegis-sanitizer"
 VERSION = 3  # 1 knew no recipients, and its components might have no width at all; 2 knew one authorised group
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,7 @@ class BinMechanism:
         """The names of what `apply` gives."""
         return (f"{self.column}_released",)
 
-    def bins(self, values: Floats) -> NDArray[np.int64]:
+    def bins(self, values: Floats) -> Ints:
         """The bin of every value."""
         return np.searchsorted(self.edges, values, side="right")
 
@@ -133,7 +131,8 @@ def numbers(values: NDArray[Any], column: str) -> Floats:
     return values.astype(np.float64)
 
 
-def draw_symbols(release: Floats, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_symbols(release: Floats, codes: Ints, rng: np.random.Generator) -> Ints:
+    """A symbol for each code, drawn with the probabilities of its row of ``release``."""
     steps = np.cumsum(release, axis=1)
     steps[:, -1] = 1.0
     return np.asarray((rng.random(len(codes))[:, None] > steps[codes]).sum(axis=1))
@@ -161,25 +160,21 @@ def write_model(model: Model, path: Path) -> None:
         "public": list(model.public),
         "authorized": [list(group) for group in model.authorized],
     }
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with path.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        write_arrays(stream, header, arrays)
 
 
 def load_model(path: Path) -> Model:
     """Read a model back; anything that is not one of this version is refused with a sentence."""
+    other = SanitizerError(f"{path.name} is not a sanitizer model; write one with 'aegis sanitize … --model'")
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays["header"].tobytes().decode())
+        header, arrays = read_arrays(path)
     except FileNotFoundError:
         raise SanitizerError(f"there is no model file {path.name}") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, EOFError):
-        raise SanitizerError(
-            f"{path.name} is not a sanitizer model; write one with 'aegis sanitize … --model'"
-        ) from None
+    except UNREADABLE:
+        raise other from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise SanitizerError(f"{path.name} is not a sanitizer model; write one with 'aegis sanitize … --model'")
+        raise other
     if header.get("version") != VERSION:
         raise SanitizerError(
             f"{path.name} was written in format {header.get('version')} and this version of Aegis reads {VERSION}; "
@@ -252,7 +247,7 @@ def mechanism_from(entry: dict[str, Any], prefix: str, arrays: dict[str, Array])
     return NumberMechanism(column=column, mixture=mixture)
 
 
-def _channel(table: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _channel(table: Array) -> Floats:
     release = table.astype(np.float64)
     if (
         release.ndim != 2

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.errors import NotConvergedError, SanitizerError
 
 Family = Literal["noise", "erasure", "modulo", "any"]
+_PERIODS, _BLURS = 56, 28  # of the grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,42 +107,35 @@ class Library:
     losses: Floats
     pinned: Floats
 
-
-def library(
-    *,
-    authorized_variance: float,
-    adversary_variances: Sequence[float],
-    epsilon: float,
-    family: Family = "any",
-    periods: int = 56,
-    blurs: int = 28,
-) -> Library:
-    """Components on a grid of periods and blurs, measured once and used for every distortion and every run."""
-    return _library(authorized_variance, tuple(adversary_variances), epsilon, family, periods, blurs)
+    def joined(self, other: Library) -> Library:
+        """The components of both."""
+        return replace(
+            self,
+            components=self.components + other.components,
+            distortions=np.concatenate([self.distortions, other.distortions]),
+            losses=np.concatenate([self.losses, other.losses]),
+            pinned=np.concatenate([self.pinned, other.pinned]),
+        )
 
 
 @lru_cache(maxsize=8)
-def _library(
-    authorized_variance: float,
-    adversary_variances: tuple[float, ...],
-    epsilon: float,
-    family: Family,
-    periods: int,
-    blurs: int,
+def library(
+    *, authorized_variance: float, adversary_variances: tuple[float, ...], epsilon: float, family: Family = "any"
 ) -> Library:
+    """Components on a grid of periods and blurs, measured once and used for every distortion and every run."""
     if not authorized_variance > 0 or not all(v > 0 for v in adversary_variances):
         raise SanitizerError(
             "side information that determines the private column leaves nothing to protect; drop it from the problem"
         )
     components: list[Component] = [Erasure(), Noise(std=0.0)]
     deviation = math.sqrt(authorized_variance)
-    grid = deviation * np.geomspace(1.0, 9.0, periods)
+    grid = deviation * np.geomspace(1.0, 9.0, _PERIODS)
     if family in ("noise", "any"):
         components += [Noise(std=float(s)) for s in deviation * np.geomspace(0.05, 20.0, 60)]
     if family in ("modulo", "any"):
         components += [Modulo(period=float(p)) for p in grid]
     if family == "any":
-        widths = deviation * np.geomspace(0.15, 4.0, blurs)
+        widths = deviation * np.geomspace(0.15, 4.0, _BLURS)
         components += [Modulo(period=float(p), blur=float(b)) for p in grid for b in widths if b < 0.95 * p]
         components += [Modulo(period=math.inf, blur=float(b)) for b in widths]
     made = _measured(components, authorized_variance, adversary_variances, epsilon)
@@ -157,8 +151,9 @@ def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | N
     library, so that a cap set by that noise can always be met.
     """
     reached = min(distortion, shelf.authorized_variance)
-    shelf = _with_plain_noise(shelf, reached)
-    count, adversaries = shelf.losses.shape
+    noise = _noise_for(reached, shelf.authorized_variance)
+    shelf = shelf.joined(_measured([noise], shelf.authorized_variance, shelf.adversary_variances, shelf.epsilon))
+    adversaries = len(shelf.adversary_variances)
     # among equals the mixture that pins fewer records: the weight is too small to buy any loss
     objective = np.append(1e-5 * shelf.authorized_variance * shelf.pinned.max(axis=1), -1.0)
     rows = [np.append(shelf.distortions, 0.0)]
@@ -167,15 +162,7 @@ def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | N
     if caps is not None:
         rows += [np.append(shelf.pinned[:, i], 0.0) for i in range(adversaries)]
         limits += [float(cap) for cap in caps]
-    solution = linprog(
-        objective,
-        A_ub=np.array(rows),
-        b_ub=limits,
-        A_eq=np.append(np.ones(count), 0.0)[None, :],
-        b_eq=[1.0],
-        bounds=(0, None),
-        method="highs",
-    )
+    solution = best_weights(objective, rows, limits)
     if solution.status == 2:
         raise SanitizerError("no release meets that cap on exposure at that distortion; raise the cap or lower epsilon")
     if not solution.success:
@@ -190,6 +177,19 @@ def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | N
         distortion=float(weights @ shelf.distortions),
         adversary_losses=tuple(float(loss) for loss in weights @ shelf.losses),
         pinned_shares=tuple(float(share) for share in weights @ shelf.pinned),
+    )
+
+
+def best_weights(objective: Floats, rows: Sequence[Floats], limits: Sequence[float]) -> OptimizeResult:
+    """The program over the weights of components and, last, the worst loss: the weights add up to 1."""
+    return linprog(
+        objective,
+        A_ub=np.array(rows),
+        b_ub=limits,
+        A_eq=np.append(np.ones(len(objective) - 1), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=(0, None),
+        method="highs",
     )
 
 
@@ -216,24 +216,6 @@ def _noise_for(distortion: float, variance: float) -> Component:
     if distortion >= variance * (1 - 1e-12):
         return Erasure()
     return Noise(std=math.sqrt(1.0 / (1.0 / distortion - 1.0 / variance)) if distortion > 0 else 0.0)
-
-
-def _with_plain_noise(shelf: Library, distortion: float) -> Library:
-    extra = _measured(
-        [_noise_for(distortion, shelf.authorized_variance)],
-        shelf.authorized_variance,
-        shelf.adversary_variances,
-        shelf.epsilon,
-    )
-    return Library(
-        components=shelf.components + extra.components,
-        authorized_variance=shelf.authorized_variance,
-        adversary_variances=shelf.adversary_variances,
-        epsilon=shelf.epsilon,
-        distortions=np.concatenate([shelf.distortions, extra.distortions]),
-        losses=np.concatenate([shelf.losses, extra.losses]),
-        pinned=np.concatenate([shelf.pinned, extra.pinned]),
-    )
 
 
 def _measured(

@@ -8,26 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.learned import apply_layers
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.training_settings import Optimizer
-from aegis.errors import MissingExtraError
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
 
 Parameters = Any
+_STEPS, _WIDTH = 1500, 96  # of a network that guesses
 
 
 def initial(key: Any, widths: Sequence[int]) -> Parameters:
@@ -94,43 +84,13 @@ def descend(
     return optimizer_step(parameters, gradients, state, rate, kind)
 
 
-def fit_attacker(
-    features: Floats, x: Floats, kind: Literal["number", "category"], *, seed: int, steps: int, width: int
-) -> Callable[[Floats], Floats]:
-    """A network trained from scratch on these rows, standardised, with a decaying rate: features to guesses."""
-    classes = 1 if kind == "number" else int(x.max()) + 1
-    layers = fit_layers(features, x, classes=classes, seed=seed, steps=steps, width=width)
-
-    def guess(rows: Floats) -> Floats:
-        out = apply_layers(layers, rows)
-        return out[:, 0] if kind == "number" else np.asarray(out.argmax(axis=1), dtype=np.float64)
-
-    return guess
-
-
-def fit_shares(
-    features: Floats, codes: NDArray[np.int64], *, size: int, seed: int = 0, steps: int = 1500, width: int = 96
-) -> Callable[[Floats], Floats]:
-    """Such a network for a category that says how likely each of ``size`` values is."""
-    layers = fit_layers(features, codes.astype(np.float64), classes=size, seed=seed, steps=steps, width=width)
-
-    def shares(rows: Floats) -> Floats:
-        logits = apply_layers(layers, rows)
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-    return shares
-
-
-def fit_layers(
-    features: Floats, x: Floats, *, classes: int, seed: int = 0, steps: int = 1500, width: int = 96
-) -> list[tuple[Floats, Floats]]:
-    """The weights of such a network for raw features: one output for a number (``classes`` 1), else a logit each."""
+def fit_layers(features: Floats, x: Floats, *, classes: int, seed: int = 0) -> list[tuple[Floats, Floats]]:
+    """A network trained from scratch on these rows: one output for a number (``classes`` 1), else a logit for each."""
     center, spread = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
     shift, scale = (float(x.mean()), float(x.std()) or 1.0) if classes == 1 else (0.0, 1.0)
     inputs = jnp.asarray((features - center) / spread, jnp.float32)
     targets = jnp.asarray((x - shift) / scale, jnp.float32 if classes == 1 else jnp.int32)
-    network = _train(inputs, targets, jax.random.key(seed), classes=classes, steps=steps, width=width)
+    network = _train(inputs, targets, jax.random.key(seed), classes=classes)
     layers = [(np.asarray(w, dtype=np.float64), np.asarray(b, dtype=np.float64)) for w, b in network]
     # the standardisation becomes part of the first layer, the unit of X part of the last
     weights, bias = layers[0]
@@ -139,10 +99,10 @@ def fit_layers(
     return layers
 
 
-@partial(jax.jit, static_argnames=("classes", "steps", "width"))
-def _train(inputs: Any, targets: Any, key: Any, *, classes: int, steps: int, width: int) -> Any:
+@partial(jax.jit, static_argnames="classes")
+def _train(inputs: Any, targets: Any, key: Any, *, classes: int) -> Any:
     for_weights, for_rows = jax.random.split(key)
-    network = initial(for_weights, (inputs.shape[1], width, width, classes))
+    network = initial(for_weights, (inputs.shape[1], _WIDTH, _WIDTH, classes))
 
     def loss(network: Any, rows: Any, truth: Any) -> Any:
         out = forward(network, rows)
@@ -153,8 +113,8 @@ def _train(inputs: Any, targets: Any, key: Any, *, classes: int, steps: int, wid
     def step(state: Any, number: Any) -> tuple[Any, None]:
         network, moments = state
         chosen = jax.random.randint(jax.random.fold_in(for_rows, number), (256,), 0, inputs.shape[0])
-        rate = 3e-3 * (0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * number / steps)))
+        rate = 3e-3 * (0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * number / _STEPS)))
         return descend(loss, network, moments, rate, inputs[chosen], targets[chosen]), None
 
-    (network, _), _ = jax.lax.scan(step, (network, optimizer_state(network)), jnp.arange(steps))
+    (network, _), _ = jax.lax.scan(step, (network, optimizer_state(network)), jnp.arange(_STEPS))
     return network

@@ -9,23 +9,18 @@ from typing import Literal
 import numpy as np
 
 from aegis.arrays import Floats
+from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.audit import AuditReport
-from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party
+from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party, protections
 from aegis.candidates.sanitizers.components import Erasure, Noise
+from aegis.candidates.sanitizers.determined import CERTAIN_CAP, MEASURED_ROWS, refuse_certain, too_certain
 from aegis.candidates.sanitizers.encoding import Encoder
+from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator
 from aegis.candidates.sanitizers.mechanism import NumberMechanism
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.candidates.sanitizers.number_fitting import noise_of, number_shelf, propose, shown
-from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Belief, Certainty, fit_number_belief
-from aegis.candidates.sanitizers.split import (
-    CERTAIN_CAP,
-    MEASURED_ROWS,
-    Split,
-    crossed_guesses,
-    protections,
-    refuse_certain,
-    too_certain,
-)
+from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Certainty
+from aegis.candidates.sanitizers.split import Split
 from aegis.errors import SanitizerError
 
 Family = Literal["capped", "noise"]
@@ -36,46 +31,40 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
     """The mechanism, measured and audited."""
     half, rng = split.half, split.rng
     variances = [residual_variance(side, x) for side in split.sides[1:]]
-    beliefs = [
-        fit_number_belief(side[:half], x[:half], column=x, quick=split.quick, coarse=number == 0)
-        for number, side in enumerate(split.sides)
-    ]
-    silence = NumberMechanism(column=split.column, mixture=Mixture(components=(Erasure(),), weights=(1.0,)))
-    blank = shown(silence.mixture, x, rng)
-    before = split.known_channel(silence, blank, x, beliefs)
-    left = split.losses(beliefs[0], silence, blank, x, split.tuned)
-    mechanism, release = silence, blank
+    evaluator = Evaluator.of_number(split, x)
+    silence = drawn = _drawn(Mixture(components=(Erasure(),), weights=(1.0,)), evaluator, rng)
+    before = evaluator.certainties(silence)
+    left = evaluator.tuning_losses(silence)[0]
     shelf = None
     if split.needs_release(left):
-        shelf = number_shelf(x[:half], [side[:half] for side in split.sides], beliefs, rng=rng)
+        shelf = number_shelf(x[:half], [side[:half] for side in split.sides], evaluator.beliefs, rng=rng)
         aim = min(split.distortions[0], float(shelf.distortions[0]))
         for _ in range(6):
             mixture = propose(shelf, distortion=aim, certain_cap=CERTAIN_CAP, noise_only=family == "noise")
-            mechanism = NumberMechanism(column=split.column, mixture=mixture)
-            release = shown(mixture, x, rng)
-            changed = split.spent(split.losses(beliefs[0], mechanism, release, x, split.tuned), aim)
+            drawn = _drawn(mixture, evaluator, rng)
+            changed = split.spent(evaluator.tuning_losses(drawn)[0], aim)
             if changed is None:
                 break
             aim = changed
-    reconstruction = split.reconstruction(beliefs[0], mechanism, release, x)
-    after = split.known_channel(mechanism, release, x, beliefs)
+    (reconstruction,) = evaluator.reconstructions(drawn)
+    after = evaluator.certainties(drawn)
     noise: list[Certainty] | None = None
     if shelf is not None:
-        noise = _equal_noise(x, split, beliefs, reconstruction.loss, shelf.noise_std(aim))
+        noise = _equal_noise(evaluator, reconstruction.loss, shelf.noise_std(aim))
         more_pinned = any(
             mine > theirs + _SLACK
-            for shown, noisy in zip(after, noise, strict=True)
-            for mine, theirs in zip(shown.pinned, noisy.pinned, strict=True)
+            for released, noisy in zip(after, noise, strict=True)
+            for mine, theirs in zip(released.pinned, noisy.pinned, strict=True)
         )
         if family == "capped" and (more_pinned or too_certain(before, after, codes=None) is not None):
             # the cap was set on other rows; where these break it, noise takes over
             return fit_number(x, split, encoders, "noise")
         refuse_certain(split.column, before, after, codes=None)
-    report = with_known_channel(split.audited(mechanism, release, x, beliefs), after, noise)
+    authorized, *adversaries = map(Party, encoders, evaluator.beliefs)
     return Fitted(
         column=split.column,
-        mechanism=mechanism,
-        audit=report,
+        mechanism=drawn.mechanism,
+        audit=with_known_channel(evaluator.audited(drawn), after, noise),
         groups=(
             AuthorizedGroup(
                 distortion=split.distortions[0], max_distortion=float(left.mean()), reconstruction=reconstruction
@@ -85,15 +74,18 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
         method="silence" if shelf is None else f"mixture ({family})",
         loss="squared",
         protection=protections(before, after, noise),
-        authorized=(Party(encoder=encoders[0], belief=beliefs[0]),),
-        adversaries=tuple(
-            Party(encoder=encoder, belief=belief) for encoder, belief in zip(encoders[1:], beliefs[1:], strict=True)
-        ),
+        authorized=(authorized,),
+        adversaries=tuple(adversaries),
     )
 
 
+def _drawn(mixture: Mixture, evaluator: Evaluator, rng: np.random.Generator) -> Drawn:
+    mechanism = NumberMechanism(column=evaluator.split.column, mixture=mixture)
+    return Drawn(mechanism, shown(mixture, evaluator.truth, rng))
+
+
 def with_known_channel(
-    report: AuditReport, after: Sequence[Certainty], noise: Sequence[Certainty] | None
+    report: AuditReport, after: Sequence[Certainty], noise: Sequence[Certainty] | None = None
 ) -> AuditReport:
     """The report with the share that the known channel pins, where that is more, and the same of equal noise."""
     place = EPSILON_SHARES.index(0.1)
@@ -102,29 +94,36 @@ def with_known_channel(
     return replace(report, exposure=replace(report.exposure, pinned_share=share, reference_pinned_share=reference))
 
 
-def _equal_noise(
-    x: Floats, split: Split, beliefs: Sequence[Belief], distortion: float, guess: float
-) -> list[Certainty]:
+def _equal_noise(evaluator: Evaluator, distortion: float, guess: float) -> list[Certainty]:
     """Plain noise whose reconstructor errs as much as that of the release, measured on the same rows."""
-    drawn_from = int(split.rng.integers(2**31))
-    start = split.measured.start
+    seed = int(evaluator.split.rng.integers(2**31))
+    start = evaluator.split.measured.start
     rows = slice(start, start + MEASURED_ROWS // 2)
 
-    def of(std: float) -> tuple[NumberMechanism, Floats]:
+    def of(std: float) -> Drawn:
         mixture = Mixture(components=(Noise(std=std),), weights=(1.0,))
-        release = shown(mixture, x, np.random.default_rng(drawn_from))
-        return NumberMechanism(column=split.column, mixture=mixture), release
+        return _drawn(mixture, evaluator, np.random.default_rng(seed))
 
     # a ladder around the first guess; the distortion is measured on each rung and read off between them
     stds = guess * np.array([0.5, 0.8, 1.0, 1.25, 2.0])
-    measured = np.array([float(split.losses(beliefs[0], *of(float(std)), x, rows).mean()) for std in stds])
+    measured = np.array([float(evaluator.losses(of(float(std)), rows).mean()) for std in stds])
     std = noise_of(stds, measured, distortion=max(distortion, float(measured[0])))
-    return split.known_channel(*of(std), x, beliefs)
+    return evaluator.certainties(of(std))
 
 
 def residual_variance(side: Floats, x: Floats) -> float:
     """What side information leaves of the variance of X."""
-    left = float(((x - crossed_guesses(side, x, "number")) ** 2).mean())
+    left = float(((x - _crossed_guesses(side, x)) ** 2).mean())
     if left < 1e-6 * x.var():
         raise SanitizerError("side information determines the private column; leave the column that repeats it out")
     return min(left, float(x.var()))
+
+
+def _crossed_guesses(features: Floats, x: Floats) -> Floats:
+    """Guesses of X from side information alone, each by a model of the other half of the rows."""
+    half = len(x) // 2
+    guesses = np.empty(len(x))
+    learn = attackers.fit_trees if "trees" in attackers.available() else attackers.fit_neighbours
+    for train, test in ((slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))):
+        guesses[test] = learn(features[train][:20_000], x[train][:20_000], "number")(features[test])
+    return guesses

@@ -11,22 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linprog
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.attackers import View
+from aegis.candidates.sanitizers.attackers import View, with_flags
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.mechanism import NumberMechanism
-from aegis.candidates.sanitizers.mixtures import Mixture
+from aegis.candidates.sanitizers.mixtures import Mixture, best_weights
 from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Belief, certainty
 from aegis.errors import SanitizerError
 
 FLOOR_SHARE = 0.02  # of a standard deviation: nothing on a table is narrower
 _TRIED_ROWS, _TRIED_VALUES = 1_000, 500
-_FLAGS = 6  # a release always has so many flags, so that network attackers compile once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -39,7 +37,6 @@ class Shelf:
     pinned: Floats
     certain: Floats
     silent_certain: Floats  # of each adversary where nothing is released
-    floor: float
     measure: Callable[[Component], tuple[float, Floats, Floats, Floats]]
 
     def noise_std(self, distortion: float) -> float:
@@ -51,15 +48,13 @@ class Shelf:
     def with_component(self, component: Component) -> Shelf:
         """The same shelf and one component more."""
         distortion, losses, pinned, certain = self.measure(component)
-        return Shelf(
+        return replace(
+            self,
             components=(*self.components, component),
             distortions=np.append(self.distortions, distortion),
             losses=np.vstack([self.losses, losses]),
             pinned=np.vstack([self.pinned, pinned]),
             certain=np.vstack([self.certain, certain]),
-            silent_certain=self.silent_certain,
-            floor=self.floor,
-            measure=self.measure,
         )
 
 
@@ -108,7 +103,6 @@ def number_shelf(x: Floats, sides: Sequence[Floats], beliefs: Sequence[Belief], 
         pinned=np.array([f[2] for f in figures]),
         certain=np.array([f[3] for f in figures]),
         silent_certain=left[3],
-        floor=floor,
         measure=measure,
     )
 
@@ -145,15 +139,7 @@ def propose(shelf: Shelf, *, distortion: float, certain_cap: float, noise_only: 
     for column, limit in zip(whole.pinned.T, whole.pinned[-1], strict=True):
         rows.append(np.append(column, 0.0))
         limits.append(float(limit))
-    solution = linprog(
-        np.append(np.zeros(count), -1.0),
-        A_ub=np.array(rows),
-        b_ub=limits,
-        A_eq=np.append(np.ones(count), 0.0)[None, :],
-        b_eq=[1.0],
-        bounds=(0, None),
-        method="highs",
-    )
+    solution = best_weights(np.append(np.zeros(count), -1.0), rows, limits)
     if not solution.success:  # noise alone satisfies every row, so rounding is all that can be in the way
         return Mixture(components=(noise,), weights=(1.0,))
     weights = np.where(solution.x[:-1] > 1e-3, solution.x[:-1], 0.0)
@@ -165,17 +151,6 @@ def propose(shelf: Shelf, *, distortion: float, certain_cap: float, noise_only: 
 
 
 def shown(mixture: Mixture, x: Floats, rng: np.random.Generator) -> Floats:
-    """The release as numbers: the value, then which component gave it (padded, so that attackers compile once)."""
+    """The release as numbers: the value, then which component gave it."""
     released = mixture.release(x, rng=rng)
-    flags = np.eye(max(_FLAGS, len(mixture.weights)))[released.component]
-    return np.hstack([released.value[:, None], flags])
-
-
-def narrowest(mixture: Mixture) -> float:
-    """The smallest width of a component that releases something."""
-    widths = [
-        component.std if isinstance(component, Noise) else component.blur
-        for component in mixture.components
-        if isinstance(component, Noise | Modulo)
-    ]
-    return min(widths, default=math.inf)
+    return with_flags(released.value, released.component, len(mixture.weights))

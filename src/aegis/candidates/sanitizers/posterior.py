@@ -177,11 +177,11 @@ def share_above(
     values = (
         np.arange(belief.values.size) if isinstance(mechanism, CategoryMechanism) else mechanism.bins(belief.values)
     )
-    told = np.eye(mechanism.release.shape[0])[values]
+    capped_value_of = np.eye(mechanism.release.shape[0])[values]
     for rows, after in belief.posterior(mechanism, view):
         before = belief.prior(view.side[rows])
-        most = (after @ told).max(axis=1)
-        above[rows] = (most > cap + 1e-6) & ((before @ told).max(axis=1) <= cap)
+        most = (after @ capped_value_of).max(axis=1)
+        above[rows] = (most > cap + 1e-6) & ((before @ capped_value_of).max(axis=1) <= cap)
         highest = max(highest, float(most[above[rows]].max(initial=0.0)))
     return float(above.mean()), highest
 
@@ -213,9 +213,11 @@ def certain_parts(belief: Belief, mechanism: Mechanism, view: View, truth: Float
         after = np.empty(len(codes))
         for rows, posterior in belief.posterior(mechanism, view):
             after[rows] = (posterior * agreeing[rows]).sum(axis=1)
-        known = (before * agreeing).sum(axis=1)
+        chance_before = (before * agreeing).sum(axis=1)
         parts.append(
-            CertainPart(column=name, before=float((known >= CERTAIN).mean()), after=float((after >= CERTAIN).mean()))
+            CertainPart(
+                column=name, before=float((chance_before >= CERTAIN).mean()), after=float((after >= CERTAIN).mean())
+            )
         )
     return tuple(parts)
 
@@ -230,9 +232,7 @@ def likelihood(mechanism: Mechanism, release: Floats, values: Floats) -> Floats:
     return mechanism.mixture.likelihood(Released(component=component, value=release[:, 0]), values)
 
 
-def fit_number_belief(
-    side: Floats, x: Floats, *, column: Floats, seed: int = 0, quick: bool = False, coarse: bool = False
-) -> Belief:
+def fit_number_belief(side: Floats, x: Floats, *, column: Floats, quick: bool = False, coarse: bool = False) -> Belief:
     """A belief about a number from rows of side information and X; ``column`` is the whole private column.
 
     The forecast comes from one half of the rows and its cells from the other. ``coarse`` takes values
@@ -249,7 +249,7 @@ def fit_number_belief(
             values, weights = values[chosen], weights[chosen]
     share: Floats = weights / weights.sum()
     half = len(x) // 2
-    layers = _forecast(side[:half], x[:half], 1, seed=seed, quick=quick)
+    layers = _forecast(side[:half], x[:half], 1, quick=quick)
     forecast = apply_layers(layers, side[half:])[:, 0]
     cells = int(np.clip((len(x) - half) // _CELL_ROWS, 1, _CELLS))
     cuts = np.unique(np.quantile(forecast, np.arange(1, cells) / cells))
@@ -272,7 +272,6 @@ def fit_category_belief(
     codes: Ints,
     *,
     size: int,
-    seed: int = 0,
     quick: bool = False,
     cost: Floats | None = None,
     log: bool = False,
@@ -282,7 +281,7 @@ def fit_category_belief(
     # the model is fitted on most rows, and how far it may be trusted is learned on the others
     most = len(codes) * 2 // 3
     layers = _tempered(
-        _forecast(side[:most], codes[:most].astype(np.float64), size, seed=seed, quick=quick), side[most:], codes[most:]
+        _forecast(side[:most], codes[:most].astype(np.float64), size, quick=quick), side[most:], codes[most:]
     )
     return Belief(
         kind="category",
@@ -323,13 +322,13 @@ def _shareable(column: Floats) -> tuple[Floats, Floats]:
     return joined[weighted], weight[weighted]
 
 
-def _forecast(side: Floats, x: Floats, classes: int, *, seed: int, quick: bool) -> list[tuple[Floats, Floats]]:
+def _forecast(side: Floats, x: Floats, classes: int, *, quick: bool) -> list[tuple[Floats, Floats]]:
     """The layers of a model of X: a network, or a line where nothing is to be gained or no JAX is there."""
     if side.shape[1] > 0 and not quick and find_spec("jax") is not None:
         from aegis.candidates.sanitizers.networks import fit_layers
 
         if classes > 1 or len(x) >= 200:
-            return fit_layers(side, x, classes=classes, seed=seed)
+            return fit_layers(side, x, classes=classes)
     return [_line(side, x)] if classes == 1 else [_softmax_line(side, x.astype(np.int64), classes)]
 
 

@@ -8,7 +8,6 @@ Under the logarithmic loss a rule is a belief, of which there is a continuum: `b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,9 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array
 
 from aegis.arrays import Floats
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, symbol_losses
 from aegis.candidates.sanitizers.cones import Cone
-from aegis.candidates.sanitizers.costs import MatrixCost, bayes
-
-if TYPE_CHECKING:
-    from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.costs import MatrixCost
 
 _TURNS = 8  # of a search for a symbol under losses that are no matrix
 _MOST_CHOICES = 900  # binary variables that a bound is sought with
@@ -40,10 +37,10 @@ def symbol_values(problem: CappedProblem, prices: Prices, symbols: Floats) -> Fl
     worth = symbols @ prices.values
     for weight, table in zip(prices.adversaries, problem.law.adversaries, strict=True):
         if weight > 0:
-            worth = worth + weight * bayes(problem.adversary_cost, symbols[:, None, :] * table.T).sum(axis=1)
-    for weight, table, cost in zip(prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True):
+            worth = worth + weight * symbol_losses(table, symbols, problem.cost)
+    for weight, table in zip(prices.distortions, problem.law.authorized, strict=True):
         if weight > 0:
-            worth = worth - weight * bayes(cost, symbols[:, None, :] * table.T).sum(axis=1)
+            worth = worth - weight * symbol_losses(table, symbols, problem.cost)
     return np.asarray(worth)
 
 
@@ -51,19 +48,17 @@ def best_symbol(problem: CappedProblem, cone: Cone, prices: Prices, start: Float
     """A symbol that no small change improves, found by turns from ``start``: the rule for it, then it for the rule."""
     symbol, value = start, float(symbol_values(problem, prices, start[None])[0])
     near = start[None]
-    for _ in range(3 if isinstance(problem.adversary_cost, MatrixCost) else _TURNS):
+    for _ in range(3 if isinstance(problem.cost, MatrixCost) else _TURNS):
         paid = prices.values.copy()
-        for weight, table, cost in zip(
-            prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True
-        ):
-            paid -= weight * (table * cost.best(table.T * symbol).T).sum(axis=1)
+        for weight, table in zip(prices.distortions, problem.law.authorized, strict=True):
+            paid -= weight * (table * problem.cost.best(table.T * symbol).T).sum(axis=1)
         moved = _best_for(problem, cone, prices, paid, near=near)
         if moved is None:
             break
         gained = float(symbol_values(problem, prices, moved[None])[0])
         if gained > value + 1e-9 * max(1.0, abs(value)):
             symbol, value = moved, gained
-        elif isinstance(problem.adversary_cost, MatrixCost):
+        elif isinstance(problem.cost, MatrixCost):
             break
         # the losses were drawn too high there: the next turn knows better
         near = np.vstack([near, moved])
@@ -75,29 +70,32 @@ def _adversary_lines(problem: CappedProblem, tables: Floats, near: Floats) -> tu
 
     The guesses of a matrix are all there are; any other cost has a tangent of its own at every symbol.
     """
-    cost = problem.adversary_cost
-    tangents = cost.tangents()
+    tangents = problem.cost.tangents()
     lines = [(tables[:, None, :] * tangents[None]).reshape(-1, tables.shape[1])]
     cells = [np.repeat(np.arange(len(tables)), len(tangents))]
-    if not isinstance(cost, MatrixCost):
+    if not isinstance(problem.cost, MatrixCost):
         for symbol in near:
-            lines.append(tables * cost.best(tables * symbol))
+            lines.append(tables * problem.cost.best(tables * symbol))
             cells.append(np.arange(len(tables)))
     return np.vstack(lines), np.concatenate(cells)
+
+
+def _weighted_cells(problem: CappedProblem, prices: Prices) -> tuple[Floats, Floats]:
+    """The cells of the adversaries that count, one row each, and how much each counts."""
+    weighted = [(w, t) for w, t in zip(prices.adversaries, problem.law.adversaries, strict=True) if w > 1e-12]
+    weights = np.concatenate([np.full(table.shape[1], weight) for weight, table in weighted])
+    return np.hstack([table for _, table in weighted]).T, weights
 
 
 def _best_for(problem: CappedProblem, cone: Cone, prices: Prices, paid: Floats, *, near: Floats) -> Floats | None:
     """The best symbol for a rule whose cost is part of ``paid``; variables r, least, and a loss for each cell."""
     size = problem.law.size
-    weighted = [(w, t) for w, t in zip(prices.adversaries, problem.law.adversaries, strict=True) if w > 1e-12]
-    tables = np.hstack([table for _, table in weighted]).T
-    weights = np.concatenate([np.full(table.shape[1], weight) for weight, table in weighted])
+    tables, weights = _weighted_cells(problem, prices)
     cells = len(tables)
     lines, at = _adversary_lines(problem, tables, near)
-    tangent_rows = np.hstack([-lines, np.zeros((len(lines), 1)), np.eye(cells)[at]])
     matrix = np.vstack(
         [
-            tangent_rows,
+            np.hstack([-lines, np.zeros((len(lines), 1)), np.eye(cells)[at]]),
             np.hstack([cone.values, cone.least[:, None], np.zeros((len(cone.values), cells))]),
             np.hstack([-np.eye(size), np.ones((size, 1)), np.zeros((size, cells))]),
         ]
@@ -121,14 +119,11 @@ def most_a_symbol_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *
     the cone, which makes the relaxation tight.
     """
     size = problem.law.size
-    weighted = [(w, t) for w, t in zip(prices.adversaries, problem.law.adversaries, strict=True) if w > 1e-12]
-    tables = np.hstack([table for _, table in weighted]).T
+    tables, weights = _weighted_cells(problem, prices)
     cells = len(tables)
     choices = [
-        (weight * table[:, y] * cost.floors())  # one row for each guess
-        for weight, table, cost in zip(
-            prices.distortions, problem.law.authorized, problem.authorized_costs, strict=True
-        )
+        (weight * table[:, y] * problem.cost.floors())  # one row for each guess
+        for weight, table in zip(prices.distortions, problem.law.authorized, strict=True)
         if weight > 1e-12
         for y in range(table.shape[1])
     ]
@@ -140,7 +135,7 @@ def most_a_symbol_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *
     width = first_binary + pieces
     objective = np.zeros(width)
     objective[:size] = -prices.values
-    objective[block:first_piece] = -np.concatenate([np.full(table.shape[1], weight) for weight, table in weighted])
+    objective[block:first_piece] = -weights
     rows: list[NDArray[np.int64]] = []
     columns: list[NDArray[np.int64]] = []
     values: list[Floats] = []
@@ -161,7 +156,7 @@ def most_a_symbol_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *
     caps = np.hstack([cone.values, cone.least[:, None]])
     floor = np.hstack([-np.eye(size), np.ones((size, 1))])
     whole = np.arange(block)
-    tangents = problem.adversary_cost.tangents()
+    tangents = problem.cost.tangents()
     for cell in range(cells):
         lines = np.hstack([-tables[cell] * tangents, np.ones((len(tangents), 1))])
         put(lines, np.append(np.arange(size), block + cell), -np.inf, 0.0)

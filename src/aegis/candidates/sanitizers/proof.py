@@ -86,9 +86,9 @@ class Proof:
     @property
     def where_caps_hold(self) -> str:
         """For which laws the caps hold, in a sentence that can stand alone."""
-        asked = self.caps.describe()
+        caps = self.caps.describe()
         if self.holds_for_set:
-            return f"the caps ({asked}) hold for every law that {self.rows_of_set:,} rows allow"
+            return f"the caps ({caps}) hold for every law that {self.rows_of_set:,} rows allow"
         posterior = "" if self.posterior is None else f", where posteriors reach up to {self.posterior:.3g}"
         exempt = (
             f", but for {100 * self.exempt_share:.1f} % of the records, of which side information alone tells nearly "
@@ -97,7 +97,7 @@ class Proof:
             else ""
         )
         return (
-            f"the caps ({asked}) hold only if the law is as estimated from {self.rows_of_set:,} rows{exempt}; they do "
+            f"the caps ({caps}) hold only if the law is as estimated from {self.rows_of_set:,} rows{exempt}; they do "
             f"not hold for every law that these rows allow{posterior}"
         )
 

@@ -1,21 +1,19 @@
 """What the authorised party gets beside the release: a reconstructor for each private column, in one file.
 
 It knows the mechanism and holds a prior that tells of no single record; with the party's own columns and the release
-it gives the best estimate of every private value. Arrays and a JSON header in one .npz, no pickle.
+it gives the best estimate of every private value.
 """
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.candidates.sanitizers.array_file import UNREADABLE, Array, read_arrays, write_arrays
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audited_column import Fitted, Party
 from aegis.candidates.sanitizers.encoding import Encoder
@@ -31,7 +29,6 @@ from aegis.errors import SanitizerError
 
 FORMAT = "aegis-reconstructor"
 VERSION = 1
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -98,9 +95,8 @@ def write_reconstructors(reconstructors: Sequence[Reconstructor], path: Path) ->
             }
         )
     header = {"format": FORMAT, "version": VERSION, "columns": entries}
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with path.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        write_arrays(stream, header, arrays)
 
 
 def load_reconstructors(path: Path) -> tuple[Reconstructor, ...]:
@@ -109,15 +105,13 @@ def load_reconstructors(path: Path) -> tuple[Reconstructor, ...]:
         f"{path.name} is not a reconstructor of this version; 'aegis sanitize' writes one for the authorised party"
     )
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays["header"].tobytes().decode())
+        header, arrays = read_arrays(path)
         if (header["format"], header["version"]) != (FORMAT, VERSION):
             raise wrong
         return tuple(_reconstructor(entry, f"column{n}_", arrays) for n, entry in enumerate(header["columns"]))
     except FileNotFoundError:
         raise SanitizerError(f"there is no reconstructor file {path.name}") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError):
+    except UNREADABLE:
         raise wrong from None
 
 
@@ -133,6 +127,6 @@ def _reconstructor(entry: Mapping[str, Any], prefix: str, arrays: dict[str, Arra
     )
     return Reconstructor(
         mechanism=mechanism_from(entry["mechanism"], f"{prefix}mechanism_", arrays),
-        party=Party(encoder=Encoder.from_json(entry["encoder"]), belief=belief),
+        party=Party(Encoder.from_json(entry["encoder"]), belief),
         promised_loss=float(entry["promised_loss"]),
     )

@@ -22,16 +22,10 @@ from numpy.typing import NDArray
 from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.checkpoint import Checkpoint
 from aegis.candidates.sanitizers.cones import Cone
-from aegis.errors import MissingExtraError, SanitizerError
-from aegis.progress import Progress
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
+from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -240,12 +234,12 @@ class _Program:
             at += size
             truth = of_value[codes]
             if kind == "log":
-                each = -jnp.take_along_axis(belief, truth[:, None, None], axis=2)[..., 0] / math.log(2)
+                losses = -jnp.take_along_axis(belief, truth[:, None, None], axis=2)[..., 0] / math.log(2)
             elif kind == "squared":
-                each = (jnp.exp(belief) @ cost[:, 0] - cost[truth, 0][:, None]) ** 2
+                losses = (jnp.exp(belief) @ cost[:, 0] - cost[truth, 0][:, None]) ** 2
             else:
-                each = jnp.einsum("rfg,rg->rf", jnp.exp(belief), cost[truth])
-            total = total + each
+                losses = jnp.einsum("rfg,rg->rf", jnp.exp(belief), cost[truth])
+            total = total + losses
         return total / len(self.parts)
 
     def epoch(self, state: Any, first: Any, *, steps: int) -> Any:

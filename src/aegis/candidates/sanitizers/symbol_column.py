@@ -1,21 +1,17 @@
-"""A private column as codes, and a release of it as symbols: what is drawn, and what each group makes of it."""
+"""A private column as codes, and a release of it as symbols."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.sanitizers.audited_column import Reconstruction
+from aegis.candidates.sanitizers.attackers import with_flags
 from aegis.candidates.sanitizers.costs import Cost
+from aegis.candidates.sanitizers.evaluator import Drawn
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, draw_symbols
-from aegis.candidates.sanitizers.posterior import Belief
-from aegis.candidates.sanitizers.split import Split
-
-SymbolMechanism = CategoryMechanism | BinMechanism
-_FLAGS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,12 +23,11 @@ class SymbolColumn:
     """
 
     codes: Ints
-    truth: Floats
     size: int
     cost: Cost
     largest_cost: float
     slack: float
-    made: Callable[[Floats], SymbolMechanism]
+    made: Callable[[Floats], CategoryMechanism | BinMechanism]
     category: bool
     parts: tuple[Ints, ...] = ()
 
@@ -47,42 +42,14 @@ class SymbolColumn:
         sets = [np.eye(int(part.max()) + 1)[part].T for part in self.parts]
         return np.vstack(sets) if sets else None
 
+    def drawn(self, release: Floats, rng: np.random.Generator) -> Drawn:
+        """The mechanism of a table of probabilities, and symbols that it drew for every row."""
+        mechanism = self.made(release)
+        return Drawn(mechanism, symbol_matrix(mechanism, draw_symbols(release, self.codes, rng)))
 
-def drawn(column: SymbolColumn, split: Split, release: Floats) -> tuple[SymbolMechanism, Floats]:
-    """The mechanism of a table of probabilities, and symbols that it drew for every row."""
-    mechanism = column.made(release)
-    return mechanism, symbol_matrix(mechanism, draw_symbols(release, column.codes, split.rng))
 
-
-def symbol_matrix(mechanism: SymbolMechanism, symbols: Ints) -> Floats:
+def symbol_matrix(mechanism: CategoryMechanism | BinMechanism, symbols: Ints) -> Floats:
     """Symbols as numbers: the code and, for a number, one flag for each symbol, as a mixture has them."""
     if isinstance(mechanism, CategoryMechanism):
         return symbols[:, None].astype(np.float64)
-    flags = np.eye(max(_FLAGS, mechanism.release.shape[1]))[symbols]
-    return np.hstack([symbols[:, None].astype(np.float64), flags])
-
-
-def group_losses(
-    column: SymbolColumn, split: Split, beliefs: Sequence[Belief], mechanism: SymbolMechanism, release: Floats
-) -> list[Floats]:
-    """What the reconstructor of each authorised group loses on the tuning rows."""
-    return [
-        split.losses(beliefs[group], mechanism, release, column.truth, split.tuned, group=group)
-        for group in range(split.groups)
-    ]
-
-
-def reconstructions_of(
-    column: SymbolColumn,
-    split: Split,
-    beliefs: Sequence[Belief],
-    mechanism: SymbolMechanism,
-    release: Floats,
-    *,
-    tuned_too: bool = False,
-) -> tuple[Reconstruction, ...]:
-    """What the reconstructor of each authorised group reaches on the measured rows, each within its distortion."""
-    return tuple(
-        split.reconstruction(beliefs[group], mechanism, release, column.truth, group=group, tuned_too=tuned_too)
-        for group in range(split.groups)
-    )
+    return with_flags(symbols.astype(np.float64), symbols, mechanism.release.shape[1])

@@ -16,17 +16,11 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.training_settings import CodedSample, SymbolSettings, Watch
-from aegis.errors import MissingExtraError, SanitizerError
-from aegis.progress import Progress
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
+from aegis.candidates.sanitizers.training_settings import CodedSample, SymbolSettings, Watch
+from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 _EPOCHS_A_CALL = 20  # Python has the word between calls: progress, interruption, early stopping
 
@@ -181,8 +175,8 @@ class SymbolProgram:
     def loss(self, player: Any, shares: Any, party: int) -> Any:
         """The mean loss of a player over shares of (x, side, f)."""
         guess = self.guess(player, encoded(jnp.eye(self.settings.symbols)), self.sides[party])  # f, side, x̂
-        each = self.settings.loss(jnp.eye(self.values)[:, None, None, :], jnp.swapaxes(guess, 0, 1)[None])
-        return jnp.sum(shares * each)
+        losses = self.settings.loss(jnp.eye(self.values)[:, None, None, :], jnp.swapaxes(guess, 0, 1)[None])
+        return jnp.sum(shares * losses)
 
     def substituted(self, player: Any, release: Any, shares: Any, party: int) -> Any:
         """The loss as the privatizer sees it, with a gradient in the release where the substitution has one."""
@@ -193,12 +187,12 @@ class SymbolProgram:
         if kind == "probability":
             if party > 0:
                 return self.loss(player, jax.lax.stop_gradient(shares), party)
-            each = self.settings.loss(truth[:, None, :], self.guess(player, encoded(release), self.sides[party]))
-            return jnp.sum(shares.sum(axis=2) * each)
+            losses = self.settings.loss(truth[:, None, :], self.guess(player, encoded(release), self.sides[party]))
+            return jnp.sum(shares.sum(axis=2) * losses)
         # the symbol's own value, and the gradient of its probability
         shown = jnp.eye(self.settings.symbols)[None] + (release - jax.lax.stop_gradient(release))[:, None, :]
-        each = self.settings.loss(truth[:, None, None, :], self.guess(player, encoded(shown), self.sides[party]))
-        return jnp.sum(jax.lax.stop_gradient(shares) * jnp.swapaxes(each, 1, 2))
+        losses = self.settings.loss(truth[:, None, None, :], self.guess(player, encoded(shown), self.sides[party]))
+        return jnp.sum(jax.lax.stop_gradient(shares) * jnp.swapaxes(losses, 1, 2))
 
     def epochs(self, state: Any, aims: Any, slope: Any, key: Any, first: Any, *, count: int) -> Any:
         return jax.lax.scan(lambda s, epoch: self._epoch(s, aims, slope, key, epoch), state, first + jnp.arange(count))

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aegis.arrays import Floats
 from aegis.candidates.sanitizers.audited_column import Reconstruction
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.capped_program import CappedOptimum, how_far, nearest_distortions, solve_or_none
 from aegis.candidates.sanitizers.cones import cone_of
 from aegis.candidates.sanitizers.costs import LogCost, SquaredCost
-from aegis.candidates.sanitizers.posterior import Belief, Certainty
-from aegis.candidates.sanitizers.split import Split, Training
-from aegis.candidates.sanitizers.symbol_column import (
-    SymbolColumn,
-    SymbolMechanism,
-    drawn,
-    group_losses,
-    reconstructions_of,
-)
+from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator
+from aegis.candidates.sanitizers.posterior import Certainty
+from aegis.candidates.sanitizers.split import Training
+from aegis.candidates.sanitizers.symbol_column import SymbolColumn
 from aegis.candidates.sanitizers.trained_release import best_trained
 from aegis.errors import SanitizerError, VerificationError
 
@@ -30,8 +23,9 @@ _AIMS = 7  # tries to spend a distortion
 
 @dataclass(frozen=True, slots=True)
 class TunedRelease:
-    mechanism: SymbolMechanism
-    release: Floats
+    """A release, what it leaves every party, and the optimum that it was drawn from."""
+
+    drawn: Drawn
     reconstructions: tuple[Reconstruction, ...]
     after: list[Certainty]
     optimum: CappedOptimum
@@ -39,28 +33,26 @@ class TunedRelease:
     problem: CappedProblem
 
 
-def tuned(problem: CappedProblem, column: SymbolColumn, split: Split, beliefs: Sequence[Belief]) -> TunedRelease:
+def tuned(problem: CappedProblem, column: SymbolColumn, evaluator: Evaluator) -> TunedRelease:
     """The best release under the caps whose reconstructor spends the distortion and no more.
 
     The caps are asked for over the whole set of laws first; where the rows are too few for that, under the estimate.
     """
-    silent = problem.silent_distortions
-    aims = tuple(min(target, left) for target, left in zip(split.distortions, silent, strict=True))
-    caps = problem.caps
+    aims, caps = problem.limits, problem.caps
     beyond = caps.strict and caps.posterior is not None and problem.law.surest_of_set > caps.posterior
-    over_set = None if beyond else _spent(problem, column, split, beliefs, aims)
+    over_set = None if beyond else _spent(problem, column, evaluator, aims)
     if over_set is not None and not over_set.short:
-        return _accepted(over_set, column, split, beliefs)
+        return _accepted(over_set, column, evaluator)
     problem = replace(problem, law=problem.law.estimate)
     target = replace(problem, distortions=aims)
-    aimed = _spent(problem, column, split, beliefs, aims)
+    aimed = _spent(problem, column, evaluator, aims)
     if aimed is None:
         # cells are a summary: what the reconstructor makes of its columns may still meet the distortion
-        nearest = tuple(min(near, left) for near, left in zip(nearest_distortions(target), silent, strict=True))
-        aimed = _spent(problem, column, split, beliefs, nearest)
+        nearest = tuple(map(min, nearest_distortions(target), problem.silent_distortions))
+        aimed = _spent(problem, column, evaluator, nearest)
         if aimed is None or aimed.short:
             raise SanitizerError(how_far(target, nearest if aimed is None else tuple(map(max, nearest, aimed.needed))))
-    return _accepted(aimed, column, split, beliefs)
+    return _accepted(aimed, column, evaluator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +64,16 @@ class _Aimed:
 
     problem: CappedProblem
     optimum: CappedOptimum
-    mechanism: SymbolMechanism
-    release: Floats
+    drawn: Drawn
     short: bool
     needed: tuple[float, ...]
 
 
 def _spent(
-    problem: CappedProblem, column: SymbolColumn, split: Split, beliefs: Sequence[Belief], aims: tuple[float, ...]
+    problem: CappedProblem, column: SymbolColumn, evaluator: Evaluator, aims: tuple[float, ...]
 ) -> _Aimed | None:
     """The release whose reconstructors spend the distortions on the tuning rows; None where the caps allow no aims."""
-    most = problem.silent_distortions
+    split, most = evaluator.split, problem.silent_distortions
     aimed: _Aimed | None = None
     solved, lowest = aims, tuple(0.0 for _ in aims)  # aims that the caps allow, and some that they do not
     # cells are a summary of what an authorised group knows, so the first try often finds distortion to spare
@@ -94,12 +85,12 @@ def _spent(
                 break
             lowest, aims = aims, _between(aims, solved)  # it went too far: the smallest that the caps allow lie between
             continue
-        mechanism, release = drawn(column, split, optimum.release)
-        losses = group_losses(column, split, beliefs, mechanism, release)
+        drawn = column.drawn(optimum.release, split.rng)
+        losses = evaluator.tuning_losses(drawn)
         short = any(split.needs_release(lost, group=group) for group, lost in enumerate(losses))
         needed = tuple(split.needed(lost, group=group) for group, lost in enumerate(losses))
         if aimed is None or not short or (aimed.short and sum(needed) < sum(aimed.needed)):
-            aimed = _Aimed(tried, optimum, mechanism, release, short, needed)
+            aimed = _Aimed(tried, optimum, drawn, short, needed)
         solved = aims
         aims = tuple(
             aim if (wanted := split.spent(lost, aim, group=group)) is None else min(wanted, limit)
@@ -116,16 +107,16 @@ def _between(low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ..
     return tuple((a + b) / 2 for a, b in zip(low, high, strict=True))
 
 
-def _accepted(aimed: _Aimed, column: SymbolColumn, split: Split, beliefs: Sequence[Belief]) -> TunedRelease:
+def _accepted(aimed: _Aimed, column: SymbolColumn, evaluator: Evaluator) -> TunedRelease:
     """The release with its reconstructors' errors on the measured rows, which must be within the distortions.
 
     Where the tuning rows say that it errs too much, the measured rows may not outvote them by chance: the errors on
     both together must be within the distortions as well.
     """
     try:
-        reconstructions = reconstructions_of(column, split, beliefs, aimed.mechanism, aimed.release)
+        reconstructions = evaluator.reconstructions(aimed.drawn)
         if aimed.short:
-            reconstructions_of(column, split, beliefs, aimed.mechanism, aimed.release, tuned_too=True)
+            evaluator.reconstructions(aimed.drawn, tuned_too=True)
     except VerificationError as refusal:
         if not aimed.short:
             raise
@@ -135,33 +126,28 @@ def _accepted(aimed: _Aimed, column: SymbolColumn, split: Split, beliefs: Sequen
             "would do"
         ) from None
     return TunedRelease(
-        aimed.mechanism,
-        aimed.release,
+        aimed.drawn,
         reconstructions,
-        split.known_channel(aimed.mechanism, aimed.release, column.truth, beliefs),
+        evaluator.certainties(aimed.drawn),
         aimed.optimum,
         "program under caps" if column.category else f"program under caps, {column.size} bins",
         aimed.problem,
     )
 
 
-def or_trained(
-    chosen: TunedRelease, column: SymbolColumn, split: Split, beliefs: Sequence[Belief], training: Training
-) -> TunedRelease:
+def or_trained(chosen: TunedRelease, column: SymbolColumn, evaluator: Evaluator, training: Training) -> TunedRelease:
     """What networks found on the rows, where it beats the program under the same caps; the method says which."""
     from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, symbols_for, train_rows
 
-    problem, cost = chosen.problem, column.cost
+    problem, cost, split = chosen.problem, column.cost, evaluator.split
     cone = cone_of(problem.law, problem.caps)
     if isinstance(cost, SquaredCost):
         part = Part(codes=np.arange(column.size), cost=cost.means[:, None], loss="squared")
-        offset = float((problem.law.prior * cost.variances).sum())
     elif isinstance(cost, LogCost):
         part = Part(codes=np.arange(column.size), cost=np.zeros((column.size, 1)), loss="log")
-        offset = 0.0
     else:
         part = Part(codes=np.arange(column.size), cost=cost.tangents().T)
-        offset = 0.0
+    offset = float((problem.law.prior * cost.variances).sum()) if isinstance(cost, SquaredCost) else 0.0
     half = split.half
     trained = train_rows(
         Rows(
@@ -184,15 +170,14 @@ def or_trained(
     share = best[1] / chosen.optimum.worst
     if share <= 1.001:
         return replace(chosen, method=f"{chosen.method} (networks reached {100 * share:.1f} % of it)")
-    mechanism, release = drawn(column, split, best[0])
-    losses = group_losses(column, split, beliefs, mechanism, release)
+    drawn = column.drawn(best[0], split.rng)
+    losses = evaluator.tuning_losses(drawn)
     if any(float(lost.mean()) > target for lost, target in zip(losses, split.distortions, strict=True)):
         return replace(chosen, method=f"{chosen.method} (networks missed the distortion)")
     return TunedRelease(
-        mechanism,
-        release,
-        reconstructions_of(column, split, beliefs, mechanism, release),
-        split.known_channel(mechanism, release, column.truth, beliefs),
+        drawn,
+        evaluator.reconstructions(drawn),
+        evaluator.certainties(drawn),
         replace(
             chosen.optimum,
             release=best[0],

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.attackers import View
-from aegis.candidates.sanitizers.attackers import available as available_attackers
+from aegis.candidates.sanitizers import attackers
+from aegis.candidates.sanitizers.attackers import View, with_flags
 from aegis.candidates.sanitizers.audit import PartyAudit
-from aegis.candidates.sanitizers.audited_column import Fitted, Protection
+from aegis.candidates.sanitizers.audited_column import Fitted
 from aegis.candidates.sanitizers.caps import Caps
+from aegis.candidates.sanitizers.determined import CERTAIN_CAP, refuse_certain, refuse_certain_parts
 from aegis.candidates.sanitizers.encoding import Encoder
+from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator
 from aegis.candidates.sanitizers.fitting import Columns, fit
 from aegis.candidates.sanitizers.mechanism import (
     BinMechanism,
@@ -35,18 +37,15 @@ from aegis.candidates.sanitizers.posterior import (
     Certainty,
     certain_parts,
     certainty,
-    fit_category_belief,
-    fit_number_belief,
     share_above,
 )
 from aegis.candidates.sanitizers.proxies import Proxy, both_files_loss, proxies
-from aegis.candidates.sanitizers.split import CERTAIN_CAP, Split, Training, refuse_certain, refuse_certain_parts
+from aegis.candidates.sanitizers.split import Split, Training
 from aegis.candidates.sanitizers.symbol_column import symbol_matrix
 from aegis.errors import SanitizerError, VerificationError
 from aegis.progress import Progress
 
 _WRITTEN_ROWS = 4_000  # of what was written, on which posteriors are computed; equal values are looked for in all
-_FLAGS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,51 +185,40 @@ def _audited(
     split = Split(
         column=column,
         sides=sides,
-        names=available_attackers() if names is None else tuple(names),
+        names=attackers.available() if names is None else tuple(names),
         rng=rng,
         quick=quick,
         distortions=tuple(group.distortion for group in fitted.groups),
         log=fitted.loss == "log",
     )
     truth = true_values(mechanism, values)[order]
-    half = split.half
+    codes = None
     if isinstance(mechanism, CategoryMechanism):
         codes = truth.astype(np.int64)
-        beliefs = [
-            fit_category_belief(side[:half], codes[:half], size=len(mechanism.values), quick=quick, log=split.log)
-            for side in sides
-        ]
+        evaluator = Evaluator.of_category(split, codes, size=len(mechanism.values))
     else:
-        codes = None
-        beliefs = [
-            fit_number_belief(side[:half], truth[:half], column=truth, quick=quick, coarse=number < split.groups)
-            for number, side in enumerate(sides)
-        ]
-    release = release_matrix(mechanism, releases[column])[order]
-    after = [
-        _worse(now, protection.after)
-        for now, protection in zip(
-            split.known_channel(mechanism, release, truth, beliefs), fitted.protection, strict=True
-        )
-    ]
-    before = [protection.before for protection in fitted.protection]
-    refuse_certain(column, before, after, codes=None if codes is None else codes[split.measured])
-    report = split.audited(mechanism, release, truth, beliefs)
+        evaluator = Evaluator.of_number(split, truth)
+    drawn = Drawn(mechanism, release_matrix(mechanism, releases[column])[order])
+    protection = tuple(
+        replace(by_itself, after=_worse(now, by_itself.after))
+        for now, by_itself in zip(evaluator.certainties(drawn), fitted.protection, strict=True)
+    )
+    refuse_certain(
+        column,
+        [party.before for party in protection],
+        [party.after for party in protection],
+        codes=None if codes is None else codes[split.measured],
+    )
+    report = evaluator.audited(drawn)
     alone = fitted.audit
     report = replace(
         report,
         distortion=_better(report.distortion, alone.distortion),
-        adversaries=tuple(
-            _better(here, there) for here, there in zip(report.adversaries, alone.adversaries, strict=True)
-        ),
+        adversaries=tuple(map(_better, report.adversaries, alone.adversaries)),
         exposure=replace(
             max(report.exposure, alone.exposure, key=lambda exposure: exposure.pinned_share),
             reference_pinned_share=alone.exposure.reference_pinned_share,
         ),
-    )
-    protection = tuple(
-        Protection(before=then.before, after=now, noise=then.noise)
-        for then, now in zip(fitted.protection, after, strict=True)
     )
     return replace(fitted, audit=report, protection=protection, method=f"{fitted.method}, together")
 
@@ -328,8 +316,7 @@ def release_matrix(mechanism: Mechanism, released: Columns) -> Floats:
     component = np.zeros(len(first), dtype=np.int64)
     if len(mechanism.released_columns) > 1:
         component = released[mechanism.released_columns[1]].astype(np.int64)
-    flags = np.eye(max(_FLAGS, len(mechanism.mixture.weights)))[component]
-    return np.hstack([np.nan_to_num(first.astype(np.float64))[:, None], flags])
+    return with_flags(np.nan_to_num(first.astype(np.float64)), component, len(mechanism.mixture.weights))
 
 
 def true_values(mechanism: Mechanism, values: NDArray[Any]) -> Floats:

@@ -17,11 +17,11 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.capped_master import Master
+from aegis.candidates.sanitizers.capped_master import Master, MixtureMaster, RuleMaster
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
-from aegis.candidates.sanitizers.capped_program import CappedOptimum, by_belief, limits_of, met, optimum_of
+from aegis.candidates.sanitizers.capped_program import CappedOptimum, optimum_of
 from aegis.candidates.sanitizers.cones import Cone, cone_of
-from aegis.candidates.sanitizers.mixture_master import MixtureMaster
+from aegis.candidates.sanitizers.costs import LogCost
 
 _STEPS = 24
 _TOGETHER = 3  # trials whose symbols are put together
@@ -46,9 +46,7 @@ def under_caps(release: Floats, cone: Cone, prior: Floats) -> Floats:
 
 def spent(release: Floats, problem: CappedProblem) -> Floats | None:
     """The release with a blank mixed in until the first group to reach its distortion does; None where it is beyond."""
-    limits = [
-        min(distortion, left) for distortion, left in zip(problem.distortions, problem.silent_distortions, strict=True)
-    ]
+    limits = problem.limits
 
     def mixed(blank: float) -> Floats:
         return np.hstack([(1 - blank) * release, np.full((len(release), 1), blank)])
@@ -90,27 +88,27 @@ def refined(problem: CappedProblem, release: Floats) -> CappedOptimum | None:
     """The best release whose symbols are used as those of ``release`` are, or nearly; None where none is feasible."""
     cone = cone_of(problem.law, problem.caps)
     symbols = cone.drawn_in(_of_share_one(problem, release))
-    master: Master | MixtureMaster
-    if by_belief(problem):
-        master = MixtureMaster(problem, limits_of(problem))
+    master: Master
+    if isinstance(problem.cost, LogCost):
+        master = MixtureMaster(problem)
         master.add(np.vstack(_by_turns(problem, cone, symbols)))
     else:
-        master = Master(problem, cone, limits_of(problem))
+        master = RuleMaster(problem, cone)
         master.add(_with_silence(symbols))
-    master.solve(_scale(problem), once=False, rounds=_REFINING)
-    return optimum_of(problem, master) if met(problem, master.missed) else None
+    master.solve(rounds=_REFINING)
+    return optimum_of(problem, master) if problem.met(master.missed) else None
 
 
 def _by_turns(problem: CappedProblem, cone: Cone, symbols: Floats) -> list[Floats]:
     """The symbols, and those of every turn; over when a turn gains next to nothing."""
     seen, reached = [_with_silence(symbols)], -np.inf
     for _ in range(_TURNS):
-        master = Master(problem, cone, limits_of(problem))
+        master = RuleMaster(problem, cone)
         master.add(seen[-1])
-        master.solve(_scale(problem), once=False, rounds=_REFINING_A_TURN)
+        master.solve(rounds=_REFINING_A_TURN)
         # a symbol that rounding left outside of a cap must not be mixed
         seen.append(_with_silence(cone.drawn_in(_of_share_one(problem, master.release()))))
-        if master.value <= reached + 1e-4 * _scale(problem):
+        if master.value <= reached + 1e-4 * problem.scale:
             break
         reached = master.value
     return seen
@@ -123,7 +121,3 @@ def _of_share_one(problem: CappedProblem, release: Floats) -> Floats:
 
 def _with_silence(symbols: Floats) -> Floats:
     return np.vstack([symbols, np.ones((1, symbols.shape[1]))])
-
-
-def _scale(problem: CappedProblem) -> float:
-    return max(1e-12, *problem.silent_losses)

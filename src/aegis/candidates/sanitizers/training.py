@@ -18,18 +18,12 @@ import numpy as np
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.checkpoint import Checkpoint, run_name
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.starts import Start, starts_for
-from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings, Watch
-from aegis.errors import MissingExtraError, SanitizerError
-from aegis.progress import Progress
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
 from aegis.candidates.sanitizers.training_run import Run, initial_state, run_epoch
+from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings, Watch
+from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

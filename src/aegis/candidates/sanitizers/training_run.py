@@ -9,17 +9,10 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Floats
+from aegis.candidates.sanitizers.jax_extra import jax, jnp
+from aegis.candidates.sanitizers.networks import descend, forward, initial, optimizer_state, optimizer_step
 from aegis.candidates.sanitizers.starts import period_for, start_weights, starts_for
 from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings
-from aegis.errors import MissingExtraError
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:  # pragma: no cover - the suite runs with the extra
-    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
-
-from aegis.candidates.sanitizers.networks import descend, forward, initial, optimizer_state, optimizer_step
 
 
 def initial_state(

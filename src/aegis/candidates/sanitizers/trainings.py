@@ -47,9 +47,9 @@ class Training:
     binary: Callable[..., Curve] | None = None
     least_trials: int = 1
 
-    def options(self, asked: dict[str, Any], *, trials: int) -> dict[str, Any]:
+    def options(self, requested: dict[str, Any], *, trials: int) -> dict[str, Any]:
         """Those options that ask for something; one that this training does not use is refused in words."""
-        options = {name: value for name, value in asked.items() if value != NEUTRAL.get(name)}
+        options = {name: value for name, value in requested.items() if value != NEUTRAL.get(name)}
         for name in options:
             if name not in self.uses:
                 raise SanitizerError(f"the training {self.name!r} does not use {WORDS.get(name, name)}; leave it out")
@@ -106,17 +106,17 @@ def _ours_gaussian(
     )
 
 
-def _ours_binary(problem: FiniteProblem, *, symbols: int | None = 2, **asked: Any) -> Curve:
+def _ours_binary(problem: FiniteProblem, *, symbols: int | None = 2, **options: Any) -> Curve:
     from aegis.candidates.sanitizers.finite_curve import finite_curve
 
-    return finite_curve(problem, symbols=symbols, **asked)
+    return finite_curve(problem, symbols=symbols, **options)
 
 
-def _network_binary(problem: FiniteProblem, *, symbols: int | None = 2, epochs: int = 300, **asked: Any) -> Curve:
+def _network_binary(problem: FiniteProblem, *, symbols: int | None = 2, epochs: int = 300, **options: Any) -> Curve:
     from aegis.candidates.sanitizers.finite_curve import finite_curve
     from aegis.candidates.sanitizers.training_settings import SymbolSettings
 
-    return finite_curve(problem, symbols=symbols, networks=SymbolSettings(epochs=epochs), **asked)
+    return finite_curve(problem, symbols=symbols, networks=SymbolSettings(epochs=epochs), **options)
 
 
 TRAININGS: Registry[Training] = Registry("trainings", noun="training", error=SanitizerError)

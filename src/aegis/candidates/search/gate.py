@@ -5,9 +5,9 @@ is decided at once. Other models are judged in full, on a table merged for the p
 of the policy and the bound on utility leave a chance. So are people, where they are counted: a class of too few records
 has too few people anyhow.
 
-Where something is out, what a release has to hide at least is counted before anything is judged (`KnownParts`): a part
-of a known class that is too small, and not the whole class, fails whatever else is hidden, so its records have to be
-starred or held back, and count against the policy's limit. Finer masks only make parts smaller.
+Where something was released before, what a release has to hide at least is counted before anything is judged
+(`KnownParts`): a part of a known class that is too small, and not the whole class, fails whatever else is hidden, so
+its records have to be starred or held back, and count against the policy's limit. Finer masks only make parts smaller.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Out:
-    """What is out of the table: its classes with the known class of every record, and the records that are gone.
+    """The earlier releases of the table: its classes with the known class of every record, and the records that are
+    gone.
 
     ``apart`` says that those who get the next release hold different things.
     """
@@ -81,9 +82,10 @@ class Out:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gate:
-    """One policy, ready to be asked about many nodes of one table, together with what is out of it.
+    """One policy, ready to be asked about many nodes of one table, together with the earlier releases of it.
 
-    ``sized`` says that sizes and sets of values decide about a release by itself; it is ``plain`` where nothing is out.
+    ``sized`` says that sizes and sets of values decide about a release by itself; it is ``plain`` where nothing was
+    released before.
     """
 
     table: ClassTable
@@ -163,7 +165,7 @@ class Gate:
     def judge(self, partitions: Mapping[str, Partition], *, most: float = math.inf) -> Outcome | None:
         """The full judgement of a node; None if it does not satisfy the policy.
 
-        ``most`` is the node's bound. What is hidden on account of what is out is not whole classes: which of a class's
+        ``most`` is the node's bound. What is hidden because of earlier releases is no whole classes: which of a class's
         records are hidden may tell of their labels, which is not what its masks tell and does not count.
         """
         judgement = self._judged(partitions)
@@ -181,7 +183,8 @@ class Gate:
         )
 
     def _judged(self, partitions: Mapping[str, Partition]) -> Judgement | None:
-        """The release of a node by itself, where it satisfies the policy, together with what is out if something is."""
+        """The release of a node by itself, where it satisfies the policy, together with earlier releases if something
+        is."""
         if self.out is None:
             judgement = judge_all(self.table.merged(partitions), self.policy)
             return judgement if judgement.satisfied else None
@@ -213,7 +216,8 @@ class Gate:
         """The error for a policy that no configuration satisfies: which models fail with everything in one class."""
         if self.out is not None:
             return PolicyNotSatisfiedError(
-                "no configuration that was looked at satisfies the policy together with what is out; make an earlier "
+                "no configuration that was looked at satisfies the policy together with earlier releases; make an "
+                "earlier "
                 "release again (aegis ledger show names them), or allow more suppression"
             )
         verdicts = hopeless(self.table, self.policy)

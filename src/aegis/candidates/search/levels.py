@@ -133,17 +133,17 @@ class LatticeSearch:
 
     def _climb_hill(self) -> None:
         """A good node to begin with: from the top, the best neighbour again and again."""
-        here = self.board.ranked()[0][0] if self.board.ranked() else self.top
+        node = self.board.ranked()[0][0] if self.board.ranked() else self.top
         moved = True
         while moved:
             moved = False
-            for column in range(len(here)):
+            for column in range(len(node)):
                 for step in (-1, 1):
-                    level = here[column] + step
+                    level = node[column] + step
                     if 0 <= level <= self.top[column]:
-                        near = _with(here, column, level)
+                        near = _with(node, column, level)
                         moved |= self._settle(near, self._weighed(self._at(near)))
-            here = self.board.ranked()[0][0] if moved else here
+            node = self.board.ranked()[0][0] if moved else node
 
     def _must_go(self, classes: Classes, levels: Levels, node: Levels) -> int:
         """The records that must go at a node and at everything finer; it is rolled up from ``classes``."""
@@ -230,9 +230,9 @@ class LatticeSearch:
         fixed = self.order[: depth + 1]
         for level in range(low[column], high[column] + 1):
             if level > low[column]:
-                here = _with(low, column, level)
-                classes = self.steps.climb(classes, low, here)
-                weighed, low = self._weighed(classes), here
+                node = _with(low, column, level)
+                classes = self.steps.climb(classes, low, node)
+                weighed, low = self._weighed(classes), node
             if weighed.bound <= self.threshold:
                 return  # coarser levels reach less still
             may_fail = weighed.failing > self.gate.limit or not self.gate.plain

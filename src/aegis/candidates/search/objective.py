@@ -35,7 +35,7 @@ def _plug_in_information(labels: Ints) -> float:
 
 
 # Measures that rise and fall under merging, with a monotone one that is never below: proofs in docs/theory/search.md.
-_BOUNDED_BY: dict[str, Bounding] = {
+BOUNDED_BY: dict[str, Bounding] = {
     DEFAULT_MEASURE: _plug_in_information,
     "leave-one-out-accuracy": _plug_in_accuracy,
 }
@@ -72,11 +72,6 @@ class Objective:
             ceiling=_ceiling(attribute_measure, totals),
         )
 
-    @property
-    def prunes(self) -> bool:
-        """Whether there is a bound at all; without one every node must be looked at."""
-        return self.measure.monotone or self.measure.name in _BOUNDED_BY
-
     def weigh(self, labels: Ints, pooled: Bools) -> tuple[float, float]:
         """The bound and the value."""
         if self.measure.name == DEFAULT_MEASURE:
@@ -98,8 +93,8 @@ class Objective:
     def _bound(self, labels: Ints) -> float:
         if self.measure.monotone:
             return self.turned(float(self.measure(labels))) + ROUNDING
-        if self.measure.name in _BOUNDED_BY:
-            return _BOUNDED_BY[self.measure.name](labels) + ROUNDING
+        if self.measure.name in BOUNDED_BY:
+            return BOUNDED_BY[self.measure.name](labels) + ROUNDING
         return self.turned(self.measure.upper if self.measure.higher_is_better else self.measure.lower)
 
     def turned(self, value: float) -> float:
@@ -111,7 +106,3 @@ class Objective:
         that of the label itself, and to say that no table exceeds it is to say nothing.
         """
         return bound < SAYS_NOTHING * self.ceiling if self.ceiling > 0 else bound < self.ceiling
-
-    def shown(self, score: float) -> float:
-        """A score in the measure's own direction."""
-        return self.turned(score)

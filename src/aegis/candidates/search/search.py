@@ -113,7 +113,7 @@ def _search_levels(
     progress: Report | None,
 ) -> SearchResult | None:
     board: Board[Levels] = Board(
-        places=places, shown=gate.objective.shown, report=progress, deadline=until, most_nodes=most_nodes
+        places=places, shown=gate.objective.turned, report=progress, deadline=until, most_nodes=most_nodes
     )
     lattice = LatticeSearch(chains=chains, gate=gate, board=board)
     end = lattice.run()
@@ -132,7 +132,7 @@ def _search_cuts(
     board: Board[Grouping] = Board(
         places=places,
         shape=_shape,
-        shown=gate.objective.shown,
+        shown=gate.objective.turned,
         report=progress,
         deadline=until,
         most_nodes=most_nodes,
@@ -175,7 +175,7 @@ def _result(
         measure=objective.measure.name,
         unit=objective.measure.unit,
         best=ranked[0],
-        bound=objective.shown(end.bound),
+        bound=objective.turned(end.bound),
         bound_tells=end.proved or objective.tells(end.bound),
         proved=end.proved,
         interrupted=end.interrupted,
@@ -193,7 +193,7 @@ def _candidate(gate: Gate, masks: Mapping[str, Mask], levels: Mapping[str, int],
     return Candidate(
         masks=masks,
         levels=levels,
-        utility=gate.objective.shown(outcome.score),
+        utility=gate.objective.turned(outcome.score),
         risk=outcome.risk,
         suppressed=outcome.suppressed,
         classes=outcome.classes,

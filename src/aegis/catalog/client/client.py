@@ -230,7 +230,8 @@ class Client:
     ) -> AccessRequest:
         """Approve a request with the configuration that its release must be masked by.
 
-        `VerificationError` where that breaks the policy together with what is out, unless ``despite_ledger`` says why.
+        `VerificationError` where that breaks the policy together with earlier releases, unless ``despite_ledger`` says
+        why.
         """
         content = {
             "approve": True,
@@ -303,7 +304,7 @@ class Client:
             return read(Release, self._http.post(place, body=body))
 
     def ledger(self, product: str) -> ProductLedger:
-        """What left of a product, and the maskings that may leave next."""
+        """What was released from a product, and the maskings that may be released next."""
         return read(ProductLedger, self._http.get(f"/products/{product}/ledger"))
 
     def judge_together(self, product: str, *, policy_id: str, verdicts: Sequence[JointVerdict]) -> int:

@@ -21,7 +21,7 @@ MOST_PAIRS = 2_000
 
 
 def sets_to_judge(wanted: Iterable[MaskedPart], out: Sequence[MaskedPart]) -> list[tuple[MaskedPart, ...]]:
-    """Every masking that may be approved together with all that is out, and with each of it; and every pair."""
+    """Every masking that may be approved together with all earlier releases, and with each of it; and every pair."""
     parts = list(dict.fromkeys(wanted))
     shown = list(dict.fromkeys(out))
     sets: dict[frozenset[MaskedPart], tuple[MaskedPart, ...]] = {}

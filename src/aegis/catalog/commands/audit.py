@@ -10,8 +10,7 @@ from rich.text import Text
 from aegis.catalog.commands.catalog_options import OwnCatalog, open_catalog
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import Option
-from aegis.operation import operation
+from aegis.operation import Option, operation
 from aegis.plural import count
 from aegis.result import Result
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from aegis.catalog.commands.catalog_options import OwnCatalog, check_server, open_catalog
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import Argument, Overwrite, PathLike
-from aegis.operation import operation
+from aegis.commands.fields import Overwrite, PathLike
+from aegis.operation import Argument, operation
 from aegis.plural import count
 from aegis.result import Result
 

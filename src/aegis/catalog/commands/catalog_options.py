@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.catalog.settings import DATABASE_VARIABLE, SETTINGS_VARIABLE, STORAGE_VARIABLE, read_settings
-from aegis.commands.fields import Option, Options, PathLike
+from aegis.commands.fields import PathLike
 from aegis.errors import InputError, MissingExtraError, NotFoundError
+from aegis.operation import Option, Options
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client

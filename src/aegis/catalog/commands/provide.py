@@ -10,8 +10,8 @@ from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, ope
 from aegis.catalog.commands.worker import BackgroundProcess
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import Argument, Option, PathLike
-from aegis.operation import operation
+from aegis.commands.fields import PathLike
+from aegis.operation import Argument, Option, operation
 from aegis.plural import count
 from aegis.result import Result
 

@@ -14,9 +14,9 @@ from rich.text import Text
 from aegis.catalog.commands.catalog_options import RemoteCatalog, client
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import Argument, Hierarchies, Option, Overwrite, PathLike
+from aegis.commands.fields import Hierarchies, Overwrite, PathLike
 from aegis.errors import AegisError, NotFoundError, VerificationError
-from aegis.operation import operation
+from aegis.operation import Argument, Option, operation
 from aegis.result import Result
 
 if TYPE_CHECKING:

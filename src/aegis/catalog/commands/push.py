@@ -12,19 +12,9 @@ from rich.text import Text
 from aegis.catalog.commands.catalog_options import Product, RemoteCatalog, client
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import (
-    Argument,
-    Data,
-    Hierarchies,
-    Label,
-    Option,
-    PathLike,
-    PolicyLike,
-    WithRoles,
-    Working,
-)
+from aegis.commands.fields import Data, Hierarchies, Label, PathLike, PolicyLike, WithRoles, Working
 from aegis.errors import ConflictError, GuaranteeError, OtherLedgerError, RoleError
-from aegis.operation import operation
+from aegis.operation import Argument, Option, operation
 from aegis.plural import count
 from aegis.result import Result
 
@@ -80,7 +70,7 @@ class PushRelease(RemoteCatalog, Working):
 
 @dataclass(frozen=True)
 class PushTogether(RemoteCatalog, WithRoles):
-    """Judge here what the maskings of a product show together with what is out, and push the verdicts.
+    """Judge here what the maskings of a product show together with earlier releases, and push the verdicts.
 
     Experts see them before they approve: what breaks the policy together is refused. Rows stay here.
     """
@@ -271,7 +261,7 @@ def push_summary(options: PushSummary) -> PushedSummary:
 
 @operation(PushTogether)
 def push_together(options: PushTogether) -> PushedTogether:
-    """Judge every masking of a product with what is out, and every two of them, on the rows; push the verdicts."""
+    """Judge every masking of a product with earlier releases, and every two of them, on the rows; push the verdicts."""
     from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
     from aegis.library.tables.opening import open_table
     from aegis.library.tables.proposals import find_hierarchies
@@ -328,7 +318,8 @@ def push_release(options: PushRelease) -> PushedRelease:
 
 
 def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
-    """Raise for a table that was made of another one's rows and certified alone: nobody judged it with what is out."""
+    """Raise for a table that was made of another one's rows and certified alone: nobody judged it with earlier
+    releases."""
     from aegis.data.schema import Roles
     from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
     from aegis.library.tables.written import open_written

@@ -22,9 +22,9 @@ from aegis.catalog.settings import (
 )
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import Option, Options, PathLike, Working
+from aegis.commands.fields import PathLike, Working
 from aegis.errors import ConflictError, InputError, OptionError
-from aegis.operation import operation
+from aegis.operation import Option, Options, operation
 from aegis.result import Result
 
 

@@ -13,8 +13,7 @@ from aegis.catalog.logs import LOG_VARIABLE, TEXT, configure_logs
 from aegis.catalog.stop_signal import StopSignal
 from aegis.commands import terminal
 from aegis.commands.command import SHARE, command
-from aegis.commands.fields import Option
-from aegis.operation import operation
+from aegis.operation import Option, operation
 from aegis.plural import count
 from aegis.result import Result
 

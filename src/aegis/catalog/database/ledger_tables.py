@@ -1,4 +1,5 @@
-"""What left of each product, as a chain of hashes; what providers judged together; and the keys they sign with."""
+"""What was released from each product, as a chain of hashes; what providers judged together; and the keys they sign
+with."""
 
 from __future__ import annotations
 

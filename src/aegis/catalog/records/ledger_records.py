@@ -54,7 +54,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductLedger:
-    """What left of a product, and that nobody changed the record."""
+    """What was released from a product, and that nobody changed the record."""
 
     entries: tuple[LedgerEntry, ...]
     intact: bool
@@ -68,7 +68,7 @@ class ProductLedger:
 
 
 class Together(StrEnum):
-    """How a masking stands to what is out."""
+    """How a masking stands to earlier releases."""
 
     ALLOWED = "allowed"
     BROKEN = "broken"
@@ -77,7 +77,7 @@ class Together(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TogetherStanding:
-    """Whether a masking may leave beside what is out, in a word and in a sentence."""
+    """Whether a masking may be released beside earlier releases, in a word and in a sentence."""
 
     standing: Together
     said: str

@@ -80,8 +80,8 @@ def incoming(
     """Take in a released file and its certificate, for an approved request or for the product as such.
 
     `VerificationError` where the certificate does not match the file, was changed, certifies another policy, is not
-    signed by whoever pushes it where that is asked for, or was not judged together with what is out. The certificate is
-    read first, the file after it. ``signature`` is the content of the .sig file beside the certificate.
+    signed by whoever pushes it where that is asked for, or was not judged together with earlier releases. The
+    certificate is read first, the file after it. ``signature`` is the content of the .sig file beside the certificate.
     """
     with catalog.read(actor) as work:
         product_row, request = _target(work, product, request_id)

@@ -1,4 +1,4 @@
-"""How maskings stand to what is out, by what the provider judged together on the rows."""
+"""How maskings stand to earlier releases, by what the provider judged together on the rows."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterab
 
 
 def notify_refused(work: Work, request: Request) -> None:
-    """Notify those who decide that what they approved cannot be released beside what is out: it is their turn again."""
+    """Notify those who decide that earlier releases refuse what they approved: it is their turn again."""
     words = (
-        "What was approved for {consumer} of {product} is refused by the ledger, because of what is out; revoke it and "
-        "let another masking be asked for."
+        "What was approved for {consumer} of {product} is refused by the ledger, because of earlier releases; revoke "
+        "it and let another masking be asked for."
     )
     notify_of_request(work, deciders(work, request.product_id), NotificationKind.LEDGER_REFUSED, request, words)
 
 
 def _notify_of_broken_approvals(work: Work, product: Product) -> None:
-    """Approvals that wait for their release and break the policy with what is out, as the provider found just now."""
+    """Approvals that wait for their release and, as was found just now, break the policy with earlier releases."""
     if not work.settings.releases_judged_together:
         return
     waiting = work.session.scalars(
@@ -95,12 +95,13 @@ def part_of(configuration: Configuration, request: Request, product: Product) ->
 def standings(
     work: Work, product: Product, configurations: Iterable[Configuration], request: Request
 ) -> dict[str, records.TogetherStanding]:
-    """How maskings stand to what is out, by the id of the configuration, for the consumer and columns of a request."""
+    """How maskings stand to earlier releases, by the id of the configuration, for the consumer and columns of a
+    request."""
     out = counted(work, product, recipient=request.consumer_id)
     policy = policy_of(product)
     listed = list(configurations)
     if policy is None or not out:
-        reason = "nothing is out yet" if not out else "the product has no policy"
+        reason = "nothing was released yet" if not out else "the product has no policy"
         return {
             configuration.id: records.TogetherStanding(standing=Together.ALLOWED, said=reason)
             for configuration in listed
@@ -121,7 +122,7 @@ def standings(
 
 
 def standings_for(work: Work, *, request_id: str) -> dict[str, records.TogetherStanding]:
-    """How each masking that may be approved for a request stands to what is out: what its experts see."""
+    """How each masking that may be approved for a request stands to earlier releases: what its experts see."""
     request = by_id(work, Request, request_id)
     if request is None:
         raise NotFoundError("there is no such request; look at the list of requests")
@@ -131,7 +132,8 @@ def standings_for(work: Work, *, request_id: str) -> dict[str, records.TogetherS
 
 
 def unjudged(work: Work, product: Product) -> tuple[str, ...]:
-    """Keys of maskings that nobody judged together with all that is out; empty where nothing is out."""
+    """Keys of maskings that nobody judged together with all earlier releases; empty where nothing was released
+    before."""
     policy = policy_of(product)
     shown = list(dict.fromkeys(release.part for release in counted(work, product, recipient=ANYBODY)))
     if policy is None or not shown:
@@ -172,7 +174,7 @@ def wanted_maskings(work: Work, product: Product) -> list[MaskedPart]:
 
 
 def _tried_with(part: MaskedPart, out: Sequence[Out]) -> list[list[MaskedPart]]:
-    """The sets of maskings whose verdicts say how one stands: with all that is out, and with each alone."""
+    """The sets of maskings whose verdicts say how one stands: with all earlier releases, and with each alone."""
     shown = list(dict.fromkeys(release.part for release in out))
     whole = MaskedPart(content_id=part.content_id)
     return [[*shown, part], [*shown, whole], *([other, part] for other in shown)]
@@ -181,7 +183,7 @@ def _tried_with(part: MaskedPart, out: Sequence[Out]) -> list[list[MaskedPart]]:
 def _verdicts(
     work: Work, product_id: str, policy_ids: Sequence[str], parts: Sequence[MaskedPart], out: Sequence[Out]
 ) -> dict[str, JointVerdict]:
-    """What is known of these maskings and what is out, by key: asked for once, however many there are."""
+    """What is known of these maskings and earlier releases, by key: asked for once, however many there are."""
     keys = sorted({_key(ident, tried) for part in parts for tried in _tried_with(part, out) for ident in policy_ids})
     verdicts: dict[str, JointVerdict] = {}
     for start in range(0, len(keys), _KEYS_AT_ONCE):
@@ -199,7 +201,8 @@ def _stands(
     policy_id: str,
     promised: Sequence[str],
 ) -> tuple[Together, str]:
-    """By the present policy, and by those that what is out was ``promised`` under: changing one takes nothing back."""
+    """By the present policy, and by those that earlier releases were ``promised`` under: changing one takes nothing
+    back."""
     same = [release for release in out if release.part == part]
     if same and all(release.despite for release in same):
         return Together.BROKEN, f"the same as {same[0].name} again, which left although the ledger did not allow it"
@@ -224,7 +227,7 @@ def _judged_under(
     for mine in dict.fromkeys((part, MaskedPart(content_id=part.content_id))):
         verdict = verdict_on([*shown, mine])
         if verdict is not None and verdict.satisfied:
-            return Together.ALLOWED, "judged together with what is out: the policy holds"
+            return Together.ALLOWED, "judged together with earlier releases: the policy holds"
         if verdict is not None and mine == part:
             breaking = [
                 release
@@ -236,7 +239,7 @@ def _judged_under(
         pair = verdict_on([release.part, part])
         if pair is not None and not pair.satisfied:
             return Together.BROKEN, _broken_words(pair, [release])
-    return Together.UNKNOWN, "nobody judged it together with what is out yet; the provider's ledger decides"
+    return Together.UNKNOWN, "nobody judged it together with earlier releases yet; the provider's ledger decides"
 
 
 def _broken_words(verdict: JointVerdict, with_which: Sequence[Out]) -> str:
@@ -249,7 +252,7 @@ def _instead(free: Sequence[str], out: Sequence[Out]) -> str:
     again = ", ".join(dict.fromkeys(release.name for release in out[:_NAMED]))
     if free:
         return f"allowed are {', '.join(free[:_NAMED])}"
-    return f"allowed is what is out again ({again}), or a masking that the provider finds under the ledger"
+    return f"allowed is an earlier one again ({again}), or a masking that the provider finds under the ledger"
 
 
 def _key(policy_id: str, parts: Sequence[MaskedPart]) -> str:

@@ -26,7 +26,7 @@ _NAMED = 6
 
 
 def ledger(work: Work, *, product: str) -> records.ProductLedger:
-    """What left of a product, and the maskings that may leave next: for its providers and experts."""
+    """What was released from a product, and the maskings that may be released next: for its providers and experts."""
     row = visible_product(work, product, Permission.SEE_LEDGER)
     entries, head = entries_and_head(work, row.id)
     return records.ProductLedger(
@@ -39,7 +39,7 @@ def ledger(work: Work, *, product: str) -> records.ProductLedger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """How a masking that is approved stands to what is out.
+    """How a masking that is approved stands to earlier releases.
 
     ``despite`` is the reason where it breaks the policy together with that; ``unjudged`` says that nobody judged it.
     """
@@ -51,10 +51,10 @@ class Approval:
 def check_approval(
     work: Work, product: Product, configuration: Configuration, request: Request, *, despite: str | None
 ) -> Approval:
-    """Raise where a masking breaks the policy together with what is out, unless a reason is given.
+    """Raise where a masking breaks the policy together with earlier releases, unless a reason is given.
 
     What nobody judged yet passes here, on the record: the provider's own ledger decides when the release is made, and
-    the catalog takes only one whose certificate says that it was judged with everything that is out.
+    the catalog takes only one whose certificate says that it was judged with all earlier releases.
     """
     if not work.settings.releases_judged_together:
         return Approval()
@@ -71,7 +71,7 @@ def check_approval(
 def check_arrival(
     work: Work, product: Product, *, certificate: dict[str, Any], digest: str, request: Request | None
 ) -> str | None:
-    """Raise unless the certificate says that the release was judged with everything of the product that is out.
+    """Raise unless the certificate says that the release was judged with all earlier releases.
 
     Of two releases the one that was made later was judged with the other. Gives the reason where it left despite its
     ledger: that needs an approval which says so too, so nothing leaves in that way for nobody in particular. Whoever
@@ -93,7 +93,8 @@ def check_arrival(
     if unseen:
         names = ", ".join(f"{release.name} ({release.release_id[:8]})" for release in unseen[:_NAMED])
         raise VerificationError(
-            f"the certificate does not say that it was judged together with what is out of the product ({names}); "
+            "the certificate does not say that it was judged together with the earlier releases of the product "
+            f"({names}); "
             "release it with the ledger of the table, or have it approved despite the ledger"
         )
     return None

@@ -20,7 +20,7 @@ from aegis.catalog.service.visible import by_id
 from aegis.catalog.states import ReleaseState
 from aegis.privacy.policy import Recipients
 from aegis.releases.hash_chain import START, link
-from aegis.releases.ledger_entry import ANYBODY, Act
+from aegis.releases.ledger_entry import ANYBODY, EntryKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def enter(work: Work, row: Release, *, recipient: str | None, despite: str | Non
     product = by_id(work, Product, row.product_id, lock=True)
     assert product is not None
     _enter_earlier(work, product, besides=row.id)
-    _append(work, product, Act.RELEASED, _content(row, product, recipient=recipient or ANYBODY, despite=despite))
+    _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=recipient or ANYBODY, despite=despite))
 
 
 def note_withdrawal(work: Work, row: Release, *, taken: bool) -> None:
@@ -53,10 +53,10 @@ def note_withdrawal(work: Work, row: Release, *, taken: bool) -> None:
     assert product is not None
     entered = any(entry.content["release"] == row.id for entry in entries_of(work, product.id))
     if taken and not entered:  # it left before there was a ledger
-        _append(work, product, Act.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
+        _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
     if not taken and entered:
         content = {"release": row.id, "reason": "withdrawn before anybody took it"}
-        _append(work, product, Act.FORGOTTEN, content)
+        _append(work, product, EntryKind.FORGOTTEN, content)
 
 
 def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
@@ -64,9 +64,9 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
     policy = policy_of(product)
     together = policy is None or policy.recipients is Recipients.TOGETHER
     entries = entries_of(work, product.id)
-    gone = {entry.content["release"] for entry in entries if entry.act == Act.FORGOTTEN.value}
+    gone = {entry.content["release"] for entry in entries if entry.act == EntryKind.FORGOTTEN.value}
     released = {entry.content["release"] for entry in entries}
-    listed = [_out(entry.sequence, entry.content) for entry in entries if entry.act == Act.RELEASED.value]
+    listed = [_out(entry.sequence, entry.content) for entry in entries if entry.act == EntryKind.RELEASED.value]
     listed += [
         _out(0, _content(row, product, recipient=ANYBODY, despite=None))
         for row in _earlier(work, product.id)
@@ -153,10 +153,10 @@ def _enter_earlier(work: Work, product: Product, *, besides: str) -> None:
     released = {entry.content["release"] for entry in entries_of(work, product.id)}
     for row in _earlier(work, product.id):
         if row.id not in released and row.id != besides:
-            _append(work, product, Act.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
+            _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
 
 
-def _append(work: Work, product: Product, act: Act, content: dict[str, Any]) -> None:
+def _append(work: Work, product: Product, act: EntryKind, content: dict[str, Any]) -> None:
     """Add to the end; the product is locked, so nobody else does."""
     head = work.session.get(LedgerHead, product.id, populate_existing=True)
     if head is None:
@@ -226,7 +226,7 @@ def is_intact(entries: Sequence[LedgerEntry], head: LedgerHead | None) -> bool:
 
 def entry_view(entry: LedgerEntry) -> records.LedgerEntry:
     content = entry.content
-    released = entry.act == Act.RELEASED.value
+    released = entry.act == EntryKind.RELEASED.value
     return records.LedgerEntry(
         sequence=entry.sequence,
         at=entry.at,

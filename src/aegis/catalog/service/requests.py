@@ -79,8 +79,8 @@ def decide(
 ) -> records.RequestWithHistory:
     """Approve with a configuration, or reject with a reason. The second of two decisions is a `ConflictError`.
 
-    `VerificationError` where the masking breaks the policy together with what is out, unless ``despite_ledger`` says
-    why it shall leave all the same: that stands on the record.
+    `VerificationError` where the masking breaks the policy together with earlier releases, unless ``despite_ledger``
+    says why it shall leave all the same: that stands on the record.
     """
     row = seen_request(work, request_id, Permission.DECIDE_REQUEST, lock=True)
     if row.consumer_id == work.actor.user_id:
@@ -121,7 +121,7 @@ def decide(
         notify_of_request(work, [row.consumer_id], NotificationKind.APPROVED, row, made)
         words = "A release of {product} for {consumer} is to be made."
         if approval.unjudged:
-            words += " Nobody judged its masking together with what is out: the ledger of the table decides."
+            words += " Nobody judged its masking together with earlier releases: the ledger of the table decides."
         notify_of_request(work, fulfillers(work, row.product_id), NotificationKind.TO_FULFIL, row, words)
     else:
         rejected = "Your request for {product} was rejected; its page says why."

@@ -171,7 +171,7 @@ class Provider:
             summaries.receive(work, checked)
 
     def _judge(self, task: _Task, actor: Actor) -> None:
-        """What the maskings show together with what is out: experts see it before they approve."""
+        """What the maskings show together with earlier releases: experts see it before they approve."""
         with self._catalog.read(actor) as work:
             listed = configurations.list_configurations(work, product=task.product.id)
             of_product = known_hierarchies(work, task.product.id)

@@ -1,4 +1,4 @@
-"""Boxes judged together with what is out of the table that they were grown on, from its class table alone."""
+"""Boxes judged together with the earlier releases of the table that they were grown on, from its class table alone."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.sensitive_masks import masks_to_repeat
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.judging import classes_of
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import KNOWN_CLASS, Together, judge_together
@@ -24,35 +24,36 @@ from aegis.privacy.together import KNOWN_CLASS, Together, judge_together
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoxesUnderLedger:
-    """A table of which something is out, counted with the known class of every record for boxes to be judged by."""
+    """A table of which something was released, counted with the known class of every record for boxes to be judged
+    by."""
 
-    standing: Standing
+    earlier: EarlierReleases
     policy: Policy
     roles: Roles
     contents: tuple[str, ...]
     hierarchies: Mapping[str, Hierarchy]
 
     def counts(self) -> ClassTable:
-        """The classes of the table, the known class last; raises where boxes cannot be judged with what is out."""
-        masked = masks_to_repeat(self.standing)
+        """The classes of the table, the known class last; raises where boxes cannot be judged with earlier releases."""
+        masked = masks_to_repeat(self.earlier)
         if masked:
             raise LedgerError(
                 f"the sensitive column {next(iter(masked))!r} left masked, and boxes leave it as it is: what both show "
                 "of it together cannot be judged; search for masks (--space both), which repeats that mask"
             )
-        return self._counted(self.standing)
+        return self._counted(self.earlier)
 
     def judge(self, boxes: Boxes, counts: ClassTable) -> Together:
-        """What somebody sees who links the rows of a table in ``boxes`` to everything that is out."""
-        return self._judged(self.standing, boxes, counts)
+        """What somebody sees who links the rows of a table in ``boxes`` to all earlier releases."""
+        return self._judged(self.earlier, boxes, counts)
 
-    def judged_with(self, boxes: Boxes, standing: Standing) -> Together:
+    def judged_with(self, boxes: Boxes, earlier: EarlierReleases) -> Together:
         """The same as if only some of it were out."""
-        return self._judged(standing, boxes, self._counted(standing))
+        return self._judged(earlier, boxes, self._counted(earlier))
 
-    def _counted(self, standing: Standing) -> ClassTable:
+    def _counted(self, earlier: EarlierReleases) -> ClassTable:
         return classes_of(
-            standing.dataset,
+            earlier.dataset,
             self.policy,
             self.roles,
             contents=self.contents,
@@ -60,9 +61,9 @@ class BoxesUnderLedger:
             known=True,
         )
 
-    def _judged(self, standing: Standing, boxes: Boxes, counts: ClassTable) -> Together:
+    def _judged(self, earlier: EarlierReleases, boxes: Boxes, counts: ClassTable) -> Together:
         table = in_boxes(boxes, counts)
-        return judge_together(table, self.policy, gone=standing.gone_from(table))
+        return judge_together(table, self.policy, gone=earlier.gone_from(table))
 
 
 def in_boxes(boxes: Boxes, counts: ClassTable) -> ClassTable:

@@ -30,20 +30,20 @@ from aegis.ranking.verdicts import CandidateVerdict
 from aegis.registry import Registry
 
 if TYPE_CHECKING:
-    from aegis.library.ledgers.standing import Standing
+    from aegis.library.ledgers.earlier_releases import EarlierReleases
 
 USUAL_SECONDS, MORE_SECONDS = 20.0, 120.0
 """How long a search may take if nobody says so; one that found nothing but hiding everything is given more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Workshop:
+class CandidateInputs:
     """What a maker is given: the table, a sample of its rows with the label, and what has to hold.
 
     ``seconds`` is the most that a search may take; None stands for the usual ones. Without ``ways`` boxes are cut the
     usual way, and no other is tried. What one kind made and another builds on is ``shared`` by name, so that it is made
-    once. ``out`` is what left of the table before: what is made is judged together with that, or rejected where it
-    cannot be.
+    once. ``earlier`` is what was released from the table before: what is made is judged together with that, or
+    rejected where it cannot be.
     """
 
     dataset: Dataset
@@ -55,8 +55,8 @@ class Workshop:
     seconds: float | None = None
     progress: Progress | None = None
     ways: bool = True
-    shared: dict[str, Sequence[Made]] = field(default_factory=dict)
-    out: Standing | None = None
+    shared: dict[str, Sequence[MadeCandidate]] = field(default_factory=dict)
+    earlier: EarlierReleases | None = None
 
     @property
     def label(self) -> str:
@@ -73,15 +73,15 @@ class Workshop:
 
     def check_nothing_is_out(self, kind: str, *, because: str) -> None:
         """Raise where something left before and a kind cannot be judged together with it before it is written."""
-        if self.out is not None:
+        if self.earlier is not None:
             raise LedgerError(
-                f"{because}, and {count(len(self.out.counted), 'earlier release')} of this table must be judged "
+                f"{because}, and {count(len(self.earlier.counted), 'earlier release')} of this table must be judged "
                 f"together with {kind}: write the table and give it with --tables, which is judged row by row"
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class MadeCandidate:
     """A candidate for the race, with what the policy says of its release and what is worth knowing of it.
 
     ``configuration`` are its masks where it is made of masks alone; otherwise ``command`` makes it again. ``note`` is
@@ -107,7 +107,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class CandidateKind:
     """A kind of candidates: a line for people, and a maker. ``make`` is None for masks, which the options propose.
 
     ``judged`` says that its rows are those of people, so that the policy's models judge them; made-up rows keep a
@@ -116,68 +116,74 @@ class Kind:
 
     name: str
     summary: str
-    make: Callable[[Workshop], Sequence[Made]] | None
+    make: Callable[[CandidateInputs], Sequence[MadeCandidate]] | None
     judged: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Makings:
+class MadeCandidates:
     """What was made, and why other kinds were not."""
 
-    made: tuple[Made, ...] = ()
+    made: tuple[MadeCandidate, ...] = ()
     rejected: Mapping[str, str] = field(default_factory=dict)
 
 
-CANDIDATES: Registry[Kind] = Registry("candidates", noun="kind of candidates", error=OptionError)
+CANDIDATES: Registry[CandidateKind] = Registry("candidates", noun="kind of candidates", error=OptionError)
 
 
-def make_candidates(kinds: Sequence[str], workshop: Workshop) -> Makings:
+def make_candidates(kinds: Sequence[str], inputs: CandidateInputs) -> MadeCandidates:
     """The candidates of some kinds; one that cannot satisfy the policy, or does not fit the table, is rejected."""
-    made: list[Made] = []
+    made: list[MadeCandidate] = []
     rejected: dict[str, str] = {}
     for name in kinds:
         make = CANDIDATES[name].make
         if make is None:
             continue
-        if workshop.progress is not None:
-            workshop.progress(0, None, f"making {name}")
-        absent = [column for column in workshop.quasi if column not in workshop.sample.codes]
+        if inputs.progress is not None:
+            inputs.progress(0, None, f"making {name}")
+        absent = [column for column in inputs.quasi if column not in inputs.sample.codes]
         if absent:
             rejected[name] = f"{absent[0]!r} is quasi-identifying and could not be counted"
             continue
         # What a kind cannot do with this table or policy is its verdict, not the end of the others.
         try:
-            made += make(workshop)
+            made += make(inputs)
         except (GuaranteeError, InputError) as error:
             rejected[name] = str(error)
-    return Makings(made=tuple(made), rejected=rejected)
+    return MadeCandidates(made=tuple(made), rejected=rejected)
 
 
-def _of(maker: str, module: str = "aegis.library.advising.candidate_makers") -> Callable[[Workshop], Sequence[Made]]:
+def _of(
+    maker: str, module: str = "aegis.library.advising.candidate_makers"
+) -> Callable[[CandidateInputs], Sequence[MadeCandidate]]:
     """A maker that is imported when it is first called: compiled loops take a second to load."""
 
-    def make(workshop: Workshop) -> Sequence[Made]:
-        made: Sequence[Made] = getattr(import_module(module), maker)(workshop)
+    def make(inputs: CandidateInputs) -> Sequence[MadeCandidate]:
+        made: Sequence[MadeCandidate] = getattr(import_module(module), maker)(inputs)
         return made
 
     return make
 
 
 for _kind in (
-    Kind(name="masks", summary="configurations of masks, given or generated", make=None),
-    Kind(
+    CandidateKind(name="masks", summary="configurations of masks, given or generated", make=None),
+    CandidateKind(
         name="search",
         summary="the configuration of cuts and levels that a search finds",
         make=_of("searched", "aegis.library.advising.searched_kind"),
     ),
-    Kind(name="clusters", summary="microaggregation: centres of classes of at least k records", make=_of("clusters")),
-    Kind(name="boxes", summary="local recoding: intervals and sets, cut where the label gains most", make=_of("boxes")),
-    Kind(
+    CandidateKind(
+        name="clusters", summary="microaggregation: centres of classes of at least k records", make=_of("clusters")
+    ),
+    CandidateKind(
+        name="boxes", summary="local recoding: intervals and sets, cut where the label gains most", make=_of("boxes")
+    ),
+    CandidateKind(
         name="sanitized",
         summary="sensitive columns as a sanitizer releases them, the others as the search masks them",
         make=_of("sanitized", "aegis.library.advising.sanitized_kind"),  # its learners take as long again to load
     ),
-    Kind(
+    CandidateKind(
         name="synthetic",
         summary="made-up rows under a privacy budget; they train and real rows test",
         make=_of("synthetic"),

@@ -17,7 +17,7 @@ from aegis.errors import PolicyError, RoleError
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
 from aegis.library.advising.boxes_together import BoxesUnderLedger
-from aegis.library.advising.candidate_kinds import Made, Workshop
+from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
 from aegis.library.tables.judging import classes_of
 from aegis.operation import listed
 from aegis.plural import count
@@ -31,92 +31,90 @@ EPSILONS = (1.0, 3.0)
 DELTA = 1e-6
 
 
-def boxes(workshop: Workshop) -> list[Made]:
+def boxes(inputs: CandidateInputs) -> list[MadeCandidate]:
     """Local recoding; the verdict is of boxes cut on the whole table."""
-    contents = tuple(dict.fromkeys((workshop.label, *workshop.policy.attributes)))
+    contents = tuple(dict.fromkeys((inputs.label, *inputs.policy.attributes)))
     under = seen = None
-    if workshop.out is None:
+    if inputs.earlier is None:
         counts = classes_of(
-            workshop.dataset, workshop.policy, workshop.roles, contents=contents, hierarchies=workshop.hierarchies
+            inputs.dataset, inputs.policy, inputs.roles, contents=contents, hierarchies=inputs.hierarchies
         )
     else:
         under = BoxesUnderLedger(
-            standing=workshop.out,
-            policy=workshop.policy,
-            roles=workshop.roles,
+            earlier=inputs.earlier,
+            policy=inputs.policy,
+            roles=inputs.roles,
             contents=contents,
-            hierarchies=workshop.hierarchies,
+            hierarchies=inputs.hierarchies,
         )
         seen = under.counts()
         counts = without_known(seen)
-    check_possible(counts, workshop.policy)
+    check_possible(counts, inputs.policy)
     growth = usual_growth(counts)
-    if workshop.ways:
-        growth = growth_for(counts, workshop.policy, workshop.label, seed=workshop.seed)
-    grown = grow_boxes(counts, workshop.policy, labels=[workshop.label], growth=growth)
+    if inputs.ways:
+        growth = growth_for(counts, inputs.policy, inputs.label, seed=inputs.seed)
+    grown = grow_boxes(counts, inputs.policy, labels=[inputs.label], growth=growth)
     verdict = CandidateVerdict.of(grown.judgement)
     if under is not None and seen is not None:
         verdict = verdict.beside(under.judge(grown.boxes, seen))
     number = grown.boxes.many
     return [
-        Made(
-            candidate=BoxesCandidate(
-                workshop.sample, workshop.policy, workshop.quasi, seed=workshop.seed, ways=workshop.ways
-            ),
+        MadeCandidate(
+            candidate=BoxesCandidate(inputs.sample, inputs.policy, inputs.quasi, seed=inputs.seed, ways=inputs.ways),
             verdict=verdict,
             reason=f"local recoding into {count(number, 'box', 'boxes')}, fitted on the training rows of each part",
-            command=f"aegis anonymize DATA --method boxes --policy POLICY --quasi {word(listed(workshop.quasi))} "
-            f"--label {word(workshop.label)} --out OUT.csv",
+            command=f"aegis anonymize DATA --method boxes --policy POLICY --quasi {word(listed(inputs.quasi))} "
+            f"--label {word(inputs.label)} --out OUT.csv",
         )
     ]
 
 
-def clusters(workshop: Workshop) -> list[Made]:
+def clusters(inputs: CandidateInputs) -> list[MadeCandidate]:
     """Microaggregation, judged on a part of the sample."""
-    workshop.check_nothing_is_out("clusters", because="clusters are judged on a sample of the rows")
-    check_counts_records(workshop.policy, "clusters are judged on a sample, which does not say whose its rows are")
-    k = max((model.k for model in workshop.policy.models if isinstance(model, KAnonymity)), default=2)
-    candidate = ClustersCandidate(workshop.sample, k=k, columns=workshop.quasi)
-    rows = np.arange(min(workshop.sample.rows, MOST_ROWS), dtype=np.int64)
+    inputs.check_nothing_is_out("clusters", because="clusters are judged on a sample of the rows")
+    check_counts_records(inputs.policy, "clusters are judged on a sample, which does not say whose its rows are")
+    k = max((model.k for model in inputs.policy.models if isinstance(model, KAnonymity)), default=2)
+    candidate = ClustersCandidate(inputs.sample, k=k, columns=inputs.quasi)
+    rows = np.arange(min(inputs.sample.rows, MOST_ROWS), dtype=np.int64)
     classes = candidate.classes_of(rows).labels_
     judged = ClassTable.from_codes(
         columns=("class",),
         domains=(Domain.of(Kind.INTEGER, np.arange(int(classes.max()) + 1)),),
         codes=classes.reshape(-1, 1),
         counts=np.ones(len(rows), dtype=np.int64),
-        contents={name: _held(workshop.sample, name, rows) for name in workshop.policy.attributes},
+        contents={name: _held(inputs.sample, name, rows) for name in inputs.policy.attributes},
     )
-    judgement = judge_all(judged, workshop.policy)
+    judgement = judge_all(judged, inputs.policy)
     return [
-        Made(
+        MadeCandidate(
             candidate=candidate,
             verdict=CandidateVerdict.of(judgement),
             reason=f"MDAV with classes of at least {k} records, judged on {len(rows):,} of the rows; the clustered "
             "table trains and real rows test",
             command=f"aegis anonymize DATA --method mdav --k {word(k)} --scale standardised "
-            f"--quasi {word(listed(workshop.quasi))} --out OUT.csv",
+            f"--quasi {word(listed(inputs.quasi))} --out OUT.csv",
         )
     ]
 
 
-def synthetic(workshop: Workshop) -> list[Made]:
+def synthetic(inputs: CandidateInputs) -> list[MadeCandidate]:
     """Made-up rows, a table for each budget that people ask for most.
 
     The rows are nobody's, so the models of the policy have nothing to judge in them.
     """
     made = []
     for epsilon in EPSILONS:
-        candidate = SyntheticCandidate(workshop.sample, epsilon=epsilon, delta=DELTA)
-        model = candidate.learnt(np.arange(workshop.sample.rows, dtype=np.int64), seed=0)
+        candidate = SyntheticCandidate(inputs.sample, epsilon=epsilon, delta=DELTA)
+        model = candidate.learnt(np.arange(inputs.sample.rows, dtype=np.int64), seed=0)
         left_out = "".join(f"; {column.name} left out" for column in model.left_out)
         made.append(
-            Made(
+            MadeCandidate(
                 candidate=candidate,
                 verdict=CandidateVerdict(satisfied=True, suppressed=0, smallest_class=0, failing=()),
                 reason=f"made-up rows that promise ε = {epsilon:g} at δ = {DELTA:g}; they train and real rows test; "
                 f"no row is anybody's, so the policy's models do not apply{left_out}",
                 command=f"aegis synthesize DATA --epsilon {word(f'{epsilon:g}')} --delta {word(f'{DELTA:g}')} "
-                f"--label {word(workshop.label)} --out OUT.csv",
+                f"--label {word(inputs.label)} --out OUT.csv",
             )
         )
     return made

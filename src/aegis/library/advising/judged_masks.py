@@ -14,8 +14,8 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.sensitive_masks import masks_to_repeat, why_masked_otherwise
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.identifying_masks import check_identifying
 from aegis.library.tables.judging import judging
 from aegis.library.tables.proposals import generated, propose, to_be_masked
@@ -48,7 +48,7 @@ class MasksToJudge:
     policy: Policy | None
     roles: Roles
     hierarchies: Mapping[str, Hierarchy]
-    out: Standing | None
+    earlier: EarlierReleases | None
 
     def judged(self, proposed: list[Configuration]) -> JudgedMasks:
         """The given configurations and the generated ones that the options ask for, each with its verdict."""
@@ -66,7 +66,7 @@ class MasksToJudge:
             roles=self.roles,
             none_is_fine=options.has_others,
         )
-        verdicts_of = judging(self.dataset, self.policy, hierarchies=self.hierarchies, out=self.out)
+        verdicts_of = judging(self.dataset, self.policy, hierarchies=self.hierarchies, earlier=self.earlier)
         verdicts = self._verdicts(candidates, own_names, verdicts_of)
         notes: tuple[str, ...] = ()
         made = len(candidates) - len(proposed)
@@ -94,15 +94,15 @@ class MasksToJudge:
         own: set[str],
         verdicts_of: Callable[[Sequence[Configuration]], Verdicts],
     ) -> Verdicts:
-        """Where something is out, generated ones repeat its masks of sensitive columns; others have to."""
-        if self.out is None:
+        """Where something was released before, generated ones repeat its masks of sensitive columns; others have to."""
+        if self.earlier is None:
             return verdicts_of(candidates)
-        repeated = masks_to_repeat(self.out)
+        repeated = masks_to_repeat(self.earlier)
         fitted = [
             candidate if candidate.name in own else replace(candidate, masks={**repeated, **candidate.masks})
             for candidate in candidates
         ]
-        reasons = {candidate.name: why_masked_otherwise(self.out, candidate) for candidate in fitted}
+        reasons = {candidate.name: why_masked_otherwise(self.earlier, candidate) for candidate in fitted}
         refused = {name: reason for name, reason in reasons.items() if reason is not None}
         verdicts = verdicts_of([candidate for candidate in fitted if candidate.name not in refused])
         return replace(verdicts, rejected={**verdicts.rejected, **refused})
@@ -126,16 +126,18 @@ class MasksToJudge:
                 hierarchies=self.hierarchies,
             )
             named = []
-            for each in drawn:
+            for configuration in drawn:
                 number += 1
                 name = f"{STRONGER[0]}{number:03d}"
-                if each.id not in ids and name not in names:
-                    named.append(replace(each, name=name))
-                    ids.add(each.id)
+                if configuration.id not in ids and name not in names:
+                    named.append(replace(configuration, name=name))
+                    ids.add(configuration.id)
             verdicts = self._verdicts(named, set(), verdicts_of)
             passed = (*taken.passed, *verdicts.passed)[:most]
             judged_of = {**taken.by_name, **verdicts.by_name}
-            taken = Verdicts(passed=passed, by_name={each.name: judged_of[each.name] for each in passed})
+            taken = Verdicts(
+                passed=passed, by_name={configuration.name: judged_of[configuration.name] for configuration in passed}
+            )
             if len(passed) == most:
                 break
         return taken
@@ -144,7 +146,7 @@ class MasksToJudge:
         """Why nothing is left to rank, and the way out."""
         first = next(iter(verdicts.rejected.values()), "")
         if first and not verdicts.by_name:
-            return f"none of the configurations may leave: {first}"
+            return f"none of the configurations may be released: {first}"
         tried = f"none of the {len(verdicts.rejected)} configurations satisfies the policy"
         if not made:
             return f"{tried}; mask more, or search for one with --candidates search"

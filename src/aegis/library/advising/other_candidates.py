@@ -1,37 +1,67 @@
-"""Candidates that are no configurations: finished tables, and what is made on the spot, each with its verdict."""
+"""Candidates that are no configurations, each with its verdict.
+
+Tables that were anonymized elsewhere are read and judged as they are written; others are made on the spot.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import ibis
 
 from aegis.commands.advise import Advise
+from aegis.counts.answer import ask, count_rows
+from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
+from aegis.data.engine import as_dataset, open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
-from aegis.learners.sample import Sample
-from aegis.library.advising.candidate_kinds import Made, Workshop, make_candidates
+from aegis.errors import DataError, LabelError
+from aegis.learners.finished import FinishedTable, GeneralisedTable, finished_table
+from aegis.learners.sample import Sample, draw_sample
+from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate, make_candidates
+from aegis.library.ledgers.earlier_releases import EarlierReleases
+from aegis.library.ledgers.row_by_row import check_same_rows
+from aegis.library.tables.judging import classes_of, refuse_sanitized
 from aegis.masking.configuration import Configuration
+from aegis.plural import count
+from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
+from aegis.privacy.together import KNOWN_CLASS, judge_together
 from aegis.ranking.verdicts import CandidateVerdict
+from aegis.releases.row_digest import POSITION
+from aegis.releases.write import look_into
 
-if TYPE_CHECKING:
-    from aegis.library.advising.finished_tables import JudgedTable
-    from aegis.library.ledgers.standing import Standing
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTable:
+    """A finished table with what the policy says of it; ``doubt`` says why models cannot compare it, if they cannot."""
+
+    name: str
+    id: str
+    candidate: FinishedTable | GeneralisedTable
+    verdict: CandidateVerdict | None
+    reason: str
+
+    @property
+    def doubt(self) -> str | None:
+        return self.candidate.doubt
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OtherCandidates:
-    """Those that may leave, and why the rest may not."""
+    """Those that may be released, and why the rest may not."""
 
-    passed: tuple[JudgedTable | Made, ...] = ()
+    passed: tuple[JudgedTable | MadeCandidate, ...] = ()
     rejected: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def made(self) -> tuple[Made, ...]:
+    def made(self) -> tuple[MadeCandidate, ...]:
         """Those that were made on the spot."""
-        return tuple(candidate for candidate in self.passed if isinstance(candidate, Made))
+        return tuple(candidate for candidate in self.passed if isinstance(candidate, MadeCandidate))
 
     @property
     def configurations(self) -> dict[str, Configuration]:
@@ -40,7 +70,7 @@ class OtherCandidates:
 
     @property
     def verdicts(self) -> dict[str, CandidateVerdict]:
-        """What the policy says of each that may leave."""
+        """What the policy says of each that may be released."""
         return {candidate.name: candidate.verdict for candidate in self.passed if candidate.verdict is not None}
 
     @property
@@ -57,19 +87,17 @@ def judge_others(
     policy: Policy | None,
     roles: Roles,
     hierarchies: Mapping[str, Hierarchy],
-    out: Standing | None,
+    earlier: EarlierReleases | None,
 ) -> OtherCandidates:
     """Finished tables, judged row by row, and candidates made on the spot, judged as they are made."""
-    candidates: list[JudgedTable | Made] = []
+    candidates: list[JudgedTable | MadeCandidate] = []
     if options.tables:
-        from aegis.library.advising.finished_tables import judged_tables  # few calls give any
-
         candidates += judged_tables(
-            options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, out=out
+            options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, earlier=earlier
         )
     if policy is None:
         return OtherCandidates(passed=tuple(candidates))
-    workshop = Workshop(
+    inputs = CandidateInputs(
         dataset=dataset,
         sample=sample,
         policy=policy,
@@ -79,10 +107,12 @@ def judge_others(
         seconds=options.seconds,
         progress=options.progress,
         ways=options.ways,
-        out=out,
+        earlier=earlier,
     )
-    makings = make_candidates(options.candidates, workshop)
-    verdicts = [(each, each.verdict) for each in (*candidates, *makings.made) if each.verdict is not None]
+    makings = make_candidates(options.candidates, inputs)
+    verdicts = [
+        (candidate, candidate.verdict) for candidate in (*candidates, *makings.made) if candidate.verdict is not None
+    ]
     return OtherCandidates(
         passed=tuple(candidate for candidate, verdict in verdicts if verdict.satisfied),
         rejected={
@@ -90,3 +120,103 @@ def judge_others(
             **{candidate.name: verdict.reason for candidate, verdict in verdicts if not verdict.satisfied},
         },
     )
+
+
+def judged_tables(
+    paths: Sequence[str | Path],
+    dataset: Dataset,
+    sample: Sample,
+    *,
+    policy: Policy | None,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    earlier: EarlierReleases | None = None,
+) -> list[JudgedTable]:
+    """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are.
+
+    ``earlier`` is what was released from the table before: then they must be in its order, and are judged together
+    with that.
+    """
+    rows = count_rows(dataset.table)
+    return [
+        _judged(
+            Path(path),
+            rows,
+            sample,
+            policy=policy,
+            roles=roles,
+            hierarchies=hierarchies,
+            dataset=dataset,
+            earlier=earlier,
+        )
+        for path in paths
+    ]
+
+
+def _judged(
+    path: Path,
+    rows: int,
+    sample: Sample,
+    *,
+    policy: Policy | None,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    dataset: Dataset,
+    earlier: EarlierReleases | None,
+) -> JudgedTable:
+    if policy is not None:
+        refuse_sanitized(path, policy)
+    written = open_dataset(path, as_text=True, roles=Roles())  # judged as it is written: 1 and 1.0 are two values
+    if sample.label not in written.schema:
+        raise LabelError(f"{path.name} has no column {sample.label!r}; give a table that holds the label")
+    strange = [name for name in written.schema.names if name != sample.label and name not in sample.codes]
+    if all(name in strange for name in written.schema.names if name != sample.label):
+        raise DataError(f"{path.name} shares no column with the table beside the label; give the same table, masked")
+    quasi = roles.quasi_identifying
+    classes: ClassTable | None = None
+    if policy is not None:
+        classes = classes_of(written, policy, roles, released=True, hierarchies=hierarchies)
+    elif quasi:
+        classes = count_classes(written, quasi, released=True)
+    if classes is not None and classes.records > rows:
+        raise DataError(
+            f"{path.name} has {classes.records:,} rows and the data {rows:,}: they are not the same records"
+        )
+    typed = open_dataset(path, roles=Roles(identifying=tuple(strange)))
+    own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
+    verdict = None
+    if classes is not None and policy is None:
+        verdict = CandidateVerdict.without_policy(classes)
+    elif classes is not None and policy is not None:
+        verdict = CandidateVerdict.of(judge_all(classes, policy, suppress=False))
+    if verdict is not None and verdict.satisfied and policy is not None and earlier is not None:
+        verdict = _together(verdict, written, dataset, policy, roles, hierarchies, earlier)
+    candidate = finished_table(path.stem, own, sample)
+    reason = candidate.reason
+    if classes is not None:
+        reason += f"; {count(classes.classes, 'class', 'classes')}"
+    return JudgedTable(
+        name=path.stem,
+        id=look_into(path, named=path).sha256[:12],
+        candidate=candidate,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _together(
+    alone: CandidateVerdict,
+    written: Dataset,
+    dataset: Dataset,
+    policy: Policy,
+    roles: Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    earlier: EarlierReleases,
+) -> CandidateVerdict:
+    """The verdict on a table that satisfies the policy by itself, together with earlier releases, row by row."""
+    shown = ask(written.table)
+    check_same_rows(ask(dataset.table), shown, source=dataset.name, finished=written.name)
+    known_classes = ask(earlier.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
+    beside = as_dataset(ibis.memtable(shown.append_column(KNOWN_CLASS, known_classes)), name=written.name)
+    classes = classes_of(beside, policy, roles, hierarchies=hierarchies, known=True)
+    return alone.beside(judge_together(classes, policy, gone=earlier.gone_from(classes), suppress=False))

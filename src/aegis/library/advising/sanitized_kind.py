@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aegis.candidates.sanitizers.candidate import SanitizedCandidate, column_values
 from aegis.errors import RoleError, SanitizerError
 from aegis.evaluation.sanitizing import Sanitizers, find_sanitizers
-from aegis.library.advising.candidate_kinds import Made, Workshop
+from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
 from aegis.library.advising.searched_kind import searched
 from aegis.plural import count
 
@@ -17,18 +17,18 @@ SHARES = (0.4, 0.8)
 """Distortions, as shares of the error that the authorised party has when nothing is released."""
 
 
-def sanitized(workshop: Workshop) -> list[Made]:
+def sanitized(inputs: CandidateInputs) -> list[MadeCandidate]:
     """Sensitive columns at several distortions, each audited; one that determines records is none and says why.
 
     The adversary knows the quasi-identifiers, the authorised party every column that is not private. The policy judges
     the quasi-identifiers as they are masked, and the true values where it speaks of sensitive ones: a symbol in a class
     says less, or more, than the value behind it.
     """
-    workshop.check_nothing_is_out(
+    inputs.check_nothing_is_out(
         "a sanitized table", because="what a sanitizer draws for a row is known once it is written"
     )
-    sample = workshop.sample
-    private = [name for name in workshop.roles.sensitive if name in sample.codes and name != workshop.label]
+    sample = inputs.sample
+    private = [name for name in inputs.roles.sensitive if name in sample.codes and name != inputs.label]
     if not private:
         raise RoleError("no column beside the label is sensitive; name what a sanitizer is to hide with --sensitive")
     complete = [name for name in sample.codes if not sample.histograms[name].domain.missing]
@@ -41,15 +41,15 @@ def sanitized(workshop: Workshop) -> list[Made]:
     sanitizers = find_sanitizers(
         {name: column_values(sample, name)[:MOST_ROWS] for name in complete},  # rows come in random order
         private=private,
-        adversary=workshop.quasi,
+        adversary=inputs.quasi,
         shares=SHARES,
-        seed=workshop.seed,
+        seed=inputs.seed,
     )
     if not sanitizers.by_share:
         raise SanitizerError("; ".join(sanitizers.notes))
-    (base,) = searched(workshop)
+    (base,) = searched(inputs)
     return [
-        Made(
+        MadeCandidate(
             candidate=SanitizedCandidate(f"sanitized-{100 * share:.0f}", base.candidate, sample, mechanisms),
             verdict=base.verdict,
             reason=_reason(sanitizers, share),
@@ -62,10 +62,10 @@ def sanitized(workshop: Workshop) -> list[Made]:
 def _reason(sanitizers: Sanitizers, share: float) -> str:
     """What was hidden, at which distortion, what the audit found, and what could not be had."""
     fitted: Sequence[str] = [
-        f"{each.mechanism.column}: the adversary errs by {each.audit.worst:.4g}, "
-        f"{100 * each.protection[0].after.certain:.1f} % of the records are determined for it"
-        f"{''.join(f'; {words}' for words in each.cautions)}"
-        for each in sanitizers.fitted[share]
+        f"{column.mechanism.column}: the adversary errs by {column.audit.worst:.4g}, "
+        f"{100 * column.protection[0].after.certain:.1f} % of the records are determined for it"
+        f"{''.join(f'; {words}' for words in column.cautions)}"
+        for column in sanitizers.fitted[share]
     ]
     refused = "".join(f"; {note}" for note in sanitizers.notes)
     return (

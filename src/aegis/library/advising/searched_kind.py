@@ -23,7 +23,7 @@ from aegis.learners.candidate import Candidate, MaskedCandidate, MaskTables, Par
 from aegis.learners.features import Split
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
-from aegis.library.advising.candidate_kinds import Made, Workshop
+from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
 from aegis.library.advising.racing import masked_candidate
 from aegis.library.ledgers.sensitive_masks import masks_to_repeat
 from aegis.library.tables.judging import classes_of
@@ -66,34 +66,34 @@ class SearchedCandidate:
         return replace(split, apart=np.flatnonzero(self._unseen[draw][part.testing]))
 
 
-def searched(workshop: Workshop) -> Sequence[Made]:
+def searched(inputs: CandidateInputs) -> Sequence[MadeCandidate]:
     """The best configuration of cuts and levels; made once, because other kinds build on it."""
-    if NAME not in workshop.shared:
-        workshop.shared[NAME] = [_made(workshop)]
-    return workshop.shared[NAME]
+    if NAME not in inputs.shared:
+        inputs.shared[NAME] = [_made(inputs)]
+    return inputs.shared[NAME]
 
 
-def _made(workshop: Workshop) -> Made:
-    sample = workshop.sample
+def _made(inputs: CandidateInputs) -> MadeCandidate:
+    sample = inputs.sample
     if sample.looks_like_numbers:
         raise LabelError("a search keeps classes predictable, and this label is a number; cut it with --label-bins")
-    by_halves = workshop.out is None and sample.table_rows <= MOST_TIMES * sample.rows
+    by_halves = inputs.earlier is None and sample.table_rows <= MOST_TIMES * sample.rows
     tables = MaskTables(sample)
-    for limit in workshop.tries:
+    for limit in inputs.tries:
         seconds = limit / 2 if by_halves else limit
-        result, configuration, verdict = _of_the_table(workshop, seconds=seconds)
+        result, configuration, verdict = _of_the_table(inputs, seconds=seconds)
         if not result.cut_short or result.best.classes > 1:
             break  # on a busy machine a search may be cut before it found more than hiding everything
-    candidate: Candidate = _masked(workshop, tables, configuration, verdict)
+    candidate: Candidate = _masked(inputs, tables, configuration, verdict)
     tested = "tested on rows that it was found on"
     if by_halves:
         try:
-            candidate = _of_halves(workshop, tables, seconds=seconds / 2)
+            candidate = _of_halves(inputs, tables, seconds=seconds / 2)
             tested = "found again on each half of the rows and tested on the other"
         except (GuaranteeError, LabelError) as error:  # half of a small table may be too little for the policy
             tested += f", because half of them is too little: {error}"
     masks = ", ".join(f"{column}: {mask.describe()}" for column, mask in configuration.masks.items())
-    return Made(
+    return MadeCandidate(
         candidate=candidate,
         verdict=verdict,
         reason=f"{masks}; {tested}",
@@ -113,63 +113,63 @@ def _note(result: SearchResult, seconds: float) -> str:
     return ""
 
 
-def _of_the_table(workshop: Workshop, *, seconds: float) -> tuple[SearchResult, Configuration, CandidateVerdict]:
-    """What would be released: found on all rows, and judged together with what is out."""
-    policy, label, standing = workshop.policy, workshop.label, workshop.out
-    repeated: dict[str, Mask] = {} if standing is None else masks_to_repeat(standing)
-    rows = workshop.dataset if standing is None else standing.dataset
+def _of_the_table(inputs: CandidateInputs, *, seconds: float) -> tuple[SearchResult, Configuration, CandidateVerdict]:
+    """What would be released: found on all rows, and judged together with earlier releases."""
+    policy, label, earlier = inputs.policy, inputs.label, inputs.earlier
+    repeated: dict[str, Mask] = {} if earlier is None else masks_to_repeat(earlier)
+    rows = inputs.dataset if earlier is None else earlier.dataset
     seen = classes_of(
         masked_data(rows, repeated).dataset if repeated else rows,
         policy,
-        workshop.roles,
+        inputs.roles,
         contents=(label,),
-        hierarchies=workshop.hierarchies,
-        known=standing is not None,
+        hierarchies=inputs.hierarchies,
+        known=earlier is not None,
     )
     counts, out = seen, None
-    if standing is not None:
-        counts, out = without_known(seen), Out(table=seen, gone=standing.gone_from, apart=standing.apart)
-    result = _search(workshop, counts, seconds=seconds, out=out)
-    configuration = Configuration(name=NAME, masks=result.best.masks, label=label, roles=workshop.roles)
-    gone = nobody_gone if standing is None else standing.gone_from
+    if earlier is not None:
+        counts, out = without_known(seen), Out(table=seen, gone=earlier.gone_from, apart=earlier.apart)
+    result = _search(inputs, counts, seconds=seconds, out=out)
+    configuration = Configuration(name=NAME, masks=result.best.masks, label=label, roles=inputs.roles)
+    gone = nobody_gone if earlier is None else earlier.gone_from
     verdict = verdicts_on([configuration], seen, policy, gone=gone)[NAME]
     return result, replace(configuration, masks={**configuration.masks, **repeated}), verdict
 
 
-def _of_halves(workshop: Workshop, tables: MaskTables, *, seconds: float) -> SearchedCandidate:
+def _of_halves(inputs: CandidateInputs, tables: MaskTables, *, seconds: float) -> SearchedCandidate:
     """The same on either half of the sample, k in proportion; each is judged on the whole sample, as a release is."""
-    sample, policy = workshop.sample, workshop.policy.by_records()  # a sample does not say whose its rows are
+    sample, policy = inputs.sample, inputs.policy.by_records()  # a sample does not say whose its rows are
     everybody = np.arange(sample.rows, dtype=np.int64)
-    whole = classes_of_rows(sample, workshop.quasi, everybody, policy.attributes)
+    whole = classes_of_rows(sample, inputs.quasi, everybody, policy.attributes)
     judged_by = policy_for_share(policy, sample.rows / sample.table_rows)
     found, halves = [], (everybody[::2], everybody[1::2])
     for half in halves:
-        counts = classes_of_rows(sample, workshop.quasi, half, policy.attributes)
+        counts = classes_of_rows(sample, inputs.quasi, half, policy.attributes)
         share = len(half) / sample.table_rows
-        result = _search(workshop, counts, seconds=seconds, share=share)
-        configuration = Configuration(name=NAME, masks=result.best.masks, label=sample.label, roles=workshop.roles)
+        result = _search(inputs, counts, seconds=seconds, share=share)
+        configuration = Configuration(name=NAME, masks=result.best.masks, label=sample.label, roles=inputs.roles)
         verdict = verdicts_on([configuration], whole, judged_by)[NAME]
-        found.append(_masked(workshop, tables, configuration, verdict))
+        found.append(_masked(inputs, tables, configuration, verdict))
     return SearchedCandidate(found, halves, sample)
 
 
 def _search(
-    workshop: Workshop, counts: ClassTable, *, seconds: float, share: float = 1.0, out: Out | None = None
+    inputs: CandidateInputs, counts: ClassTable, *, seconds: float, share: float = 1.0, out: Out | None = None
 ) -> SearchResult:
-    policy = workshop.policy if share >= 1.0 else policy_for_share(workshop.policy.by_records(), share)
+    policy = inputs.policy if share >= 1.0 else policy_for_share(inputs.policy.by_records(), share)
     return search_classes(
-        with_orders(counts, workshop.dataset.orders),
-        label=workshop.label,
+        with_orders(counts, inputs.dataset.orders),
+        label=inputs.label,
         policy=policy,
-        hierarchies=workshop.hierarchies,
+        hierarchies=inputs.hierarchies,
         seconds=seconds,
-        progress=reporting(workshop.progress, title="searching: "),
+        progress=reporting(inputs.progress, title="searching: "),
         out=out,
     )
 
 
 def _masked(
-    workshop: Workshop, tables: MaskTables, configuration: Configuration, verdict: CandidateVerdict
+    inputs: CandidateInputs, tables: MaskTables, configuration: Configuration, verdict: CandidateVerdict
 ) -> MaskedCandidate:
-    dropped = workshop.policy.suppressed is Suppressed.DROPPED
+    dropped = inputs.policy.suppressed is Suppressed.DROPPED
     return masked_candidate(configuration, tables, verdict, dropped=dropped)

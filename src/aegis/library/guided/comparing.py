@@ -52,8 +52,8 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
-    """How a table leaves: as it is read again then, under which ledger."""
+class ReleaseSource:
+    """Where the release is made from: the table as it is read again then, and its ledger."""
 
     data: TableLike
     reading: Mapping[str, Any]
@@ -70,12 +70,12 @@ def compare(
     label_bins: int | None = None,
     ledger: str | Path | None = None,
     recipient: str | None = None,
-    leaves_from: Leaving | None = None,
+    released_from: ReleaseSource | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Make candidates of the kinds that are wanted and race those that satisfy the policy, with the ledger.
 
-    ``leaves_from`` says how the table leaves where that is not as ``data`` is read here.
+    ``released_from`` says what the release is made from where that is not ``data`` as it is read here.
     """
     asked = read_policy(policy)
     together: dict[str, Any] = {"ledger": ledger, "recipient": recipient}
@@ -84,7 +84,7 @@ def compare(
     kinds = settings.wanted
     if constrained and (alone := tuple(kind for kind in kinds if kind not in FOUND_BY_MASKS)):
         notes.append(
-            f"something left of this table before, and only masks can be judged together with that: "
+            f"something was released from this table before, and only masks can be judged together with that: "
             f"{', '.join(alone)} were not made"
         )
         kinds = tuple(kind for kind in kinds if kind in FOUND_BY_MASKS)
@@ -108,8 +108,8 @@ def compare(
     before = count_classes(opened, roles.quasi_identifying)
     masks_of = dict(ranking.configurations)
     raced = {place.configuration for place in ranking.ranking if place.kind in FINISHED}
-    leaving = leaves_from or Leaving(data=data, reading=reading, ledger=ledger)
-    because = why_not_finished(leaving.data, asked, reading=leaving.reading, ledger=leaving.ledger) if raced else None
+    source = released_from or ReleaseSource(data=data, reading=reading, ledger=ledger)
+    because = why_not_finished(source.data, asked, reading=source.reading, ledger=source.ledger) if raced else None
     if because is not None:
         notes.append(because)
     finished = frozenset() if because is not None else frozenset(raced)
@@ -120,7 +120,9 @@ def compare(
         candidates=candidates,
         recommended=recommended.name,
         why=why_chosen(recommended, candidates, ranking, asked.unit),
-        configurations={name: masks_of[name] for name in masks_of if name in {each.name for each in candidates}},
+        configurations={
+            name: masks_of[name] for name in masks_of if name in {candidate.name for candidate in candidates}
+        },
         rejected=ranking.rejected,
         alone_before=int((before.sizes == 1).sum()),
         average_risk_before=before.classes / max(before.records, 1),

@@ -22,7 +22,7 @@ from aegis.masking.configuration_file import configurations_from_mapping, to_map
 from aegis.plural import count
 from aegis.ranking.ranking import RankedConfiguration, Ranking, kept_words
 from aegis.report.page import picture, render_page, write_page
-from aegis.result import Result
+from aegis.result import Result, called
 
 SEARCHED = "search"
 AS_GOOD = 0.001
@@ -30,12 +30,12 @@ AS_GOOD = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedCandidate:
     """A candidate as the picture shows it.
 
     ``risk`` is the highest chance to name somebody's row, ``average_risk`` the share of rows that somebody names
     rightly who knows everybody's quasi-identifiers; None for made-up rows, which are nobody's. ``on_front`` says
-    that no other is both more useful and less risky; ``can_leave`` that it can be released with one command, with
+    that no other is both more useful and less risky; ``can_be_released`` that it can be released with one command, with
     certificate, attacks and ledger.
     """
 
@@ -49,7 +49,7 @@ class Compared:
     average_risk: float | None
     suppressed: int
     on_front: bool
-    can_leave: bool
+    can_be_released: bool = field(metadata=called("can_leave"))
     why: str
 
     @property
@@ -87,14 +87,14 @@ class Plot:
 class Comparison(Result):
     """All candidates, the most useful first, and the one that is recommended.
 
-    ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand alone
-    by their quasi-identifiers, ``average_risk_before`` its average risk (see `Compared`). ``finished`` are boxes and
-    clusters that can be released, row by row; they are made with ``seed`` as they were raced. ``unit`` is the column
-    by which people were counted; None where rows were.
+    ``rejected`` says why others were no candidates. ``alone_before`` is how many rows of the table as it is stand
+    alone by their quasi-identifiers, ``average_risk_before`` its average risk (see `ComparedCandidate`).
+    ``finished`` are boxes and clusters that can be released, row by row; they are made with ``seed`` as they were
+    raced. ``unit`` is the column by which people were counted; None where rows were.
     """
 
     ranking: Ranking
-    candidates: tuple[Compared, ...]
+    candidates: tuple[ComparedCandidate, ...]
     recommended: str
     why: str
     configurations: Mapping[str, Configuration]
@@ -107,20 +107,20 @@ class Comparison(Result):
     unit: str | None = None
 
     @property
-    def best(self) -> Compared:
+    def best(self) -> ComparedCandidate:
         """The recommended candidate."""
         return self.named(self.recommended)
 
-    def named(self, name: str) -> Compared:
-        return next(each for each in self.candidates if each.name == name)
+    def named(self, name: str) -> ComparedCandidate:
+        return next(candidate for candidate in self.candidates if candidate.name == name)
 
     @property
     def able(self) -> tuple[str, ...]:
-        """The candidates that can leave."""
-        return tuple(each.name for each in self.candidates if each.can_leave)
+        """The candidates that can be released."""
+        return tuple(candidate.name for candidate in self.candidates if candidate.can_be_released)
 
     def instead(self, name: str) -> str:
-        """Why a candidate that cannot leave here cannot, and the command that makes it where there is one."""
+        """Why a candidate that cannot be released here cannot, and the command that makes it where there is one."""
         if name in self.rejected:
             return f"{name} was refused: {self.rejected[name]}"
         commands = {place.configuration: place.command for place in self.ranking.ranking}
@@ -129,18 +129,23 @@ class Comparison(Result):
 
     def without(self, name: str, *, because: str) -> Comparison:
         """The comparison where a release of ``name`` was refused, and the next one is recommended."""
-        left = tuple(replace(each, can_leave=False) if each.name == name else each for each in self.candidates)
-        if not any(each.can_leave for each in left):
-            raise PolicyNotSatisfiedError(f"{name} was refused, and no other candidate can leave: {because}")
+        left = tuple(
+            replace(candidate, can_be_released=False) if candidate.name == name else candidate
+            for candidate in self.candidates
+        )
+        if not any(candidate.can_be_released for candidate in left):
+            raise PolicyNotSatisfiedError(f"{name} was refused, and no other candidate can be released: {because}")
         recommended = recommend(left, self.ranking)
-        others = tuple(each for each in left if each.name != name)
+        others = tuple(candidate for candidate in left if candidate.name != name)
         return replace(
             self,
             candidates=left,
             recommended=recommended.name,
             why=why_chosen(recommended, others, self.ranking, self.unit),
             rejected={**self.rejected, name: because},
-            configurations={each: masks for each, masks in self.configurations.items() if each != name},
+            configurations={
+                other_name: masks for other_name, masks in self.configurations.items() if other_name != name
+            },
             finished=self.finished - {name},
             notes=(*self.notes, f"{name} was not released: {because}"),
         )
@@ -155,8 +160,12 @@ class Comparison(Result):
     def table_rows(self) -> list[dict[str, Any]]:
         """A row per candidate."""
         return [
-            {**each.as_row(), "average_risk": each.average_risk, "recommended": each.name == self.recommended}
-            for each in self.candidates
+            {
+                **candidate.as_row(),
+                "average_risk": candidate.average_risk,
+                "recommended": candidate.name == self.recommended,
+            }
+            for candidate in self.candidates
         ]
 
     @property
@@ -178,7 +187,7 @@ class Comparison(Result):
         """What is kept between two sittings."""
         return {
             "ranking": self.ranking.to_json(),
-            "configurations": {name: to_mapping(each) for name, each in self.configurations.items()},
+            "configurations": {name: to_mapping(configuration) for name, configuration in self.configurations.items()},
             "recommended": self.recommended,
             "why": self.why,
             "alone_before": self.alone_before,
@@ -193,7 +202,7 @@ class Comparison(Result):
     def from_json(cls, content: Mapping[str, Any]) -> Comparison:
         ranking = Ranking.from_json(content["ranking"])
         configurations = {
-            name: configurations_from_mapping(each, name=name)[0] for name, each in content["configurations"].items()
+            name: configurations_from_mapping(masks, name=name)[0] for name, masks in content["configurations"].items()
         }
         finished = frozenset(content["finished"])
         return cls(
@@ -212,18 +221,18 @@ class Comparison(Result):
         )
 
 
-def candidates_of(ranking: Ranking, able: Collection[str]) -> tuple[Compared, ...]:
+def candidates_of(ranking: Ranking, able: Collection[str]) -> tuple[ComparedCandidate, ...]:
     places = ranking.ranking
     sign = 1.0 if ranking.higher_is_better else -1.0
-    return tuple(_compared(place, places, sign, can_leave=place.configuration in able) for place in places)
+    return tuple(_compared(place, places, sign, can_be_released=place.configuration in able) for place in places)
 
 
 def _compared(
-    place: RankedConfiguration, all_: Sequence[RankedConfiguration], sign: float, *, can_leave: bool
-) -> Compared:
+    place: RankedConfiguration, all_: Sequence[RankedConfiguration], sign: float, *, can_be_released: bool
+) -> ComparedCandidate:
     assert place.performance is not None
     size = None if place.privacy is None else place.privacy.smallest_class
-    return Compared(
+    return ComparedCandidate(
         name=place.configuration,
         kind="search" if place.configuration == SEARCHED else place.kind,
         performance=place.performance,
@@ -236,7 +245,7 @@ def _compared(
         on_front=place.privacy is not None
         and place.privacy.average_risk is not None
         and not any(_beats(other, place, sign) for other in all_),
-        can_leave=can_leave,
+        can_be_released=can_be_released,
         why="; ".join(place.reasons[:2]),
     )
 
@@ -252,12 +261,12 @@ def _beats(other: RankedConfiguration, place: RankedConfiguration, sign: float) 
     return useful >= 0 and riskier <= 0 and (useful > 0 or riskier < 0)
 
 
-def recommend(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
-    """The most useful that can leave; among equally useful ones the one that gives fewest rows away.
+def recommend(candidates: Sequence[ComparedCandidate], ranking: Ranking) -> ComparedCandidate:
+    """The most useful that can be released; among equally useful ones the one that gives fewest rows away.
 
     Where nothing tells the label all are equally useful.
     """
-    able = [each for each in candidates if each.can_leave]
+    able = [candidate for candidate in candidates if candidate.can_be_released]
     if not able:
         because = f": {ranking.rejected[SEARCHED]}" if SEARCHED in ranking.rejected else ""
         raise PolicyNotSatisfiedError(
@@ -267,11 +276,19 @@ def recommend(candidates: Sequence[Compared], ranking: Ranking) -> Compared:
     sign = 1 if ranking.higher_is_better else -1
     first = able[0]
     label_told = ranking.race is None or ranking.race.label_told
-    near = [each for each in able if not label_told or sign * (first.performance - each.performance) <= AS_GOOD]
-    return min(near, key=lambda each: (each.average_risk or 0.0, each.suppressed, -sign * each.performance))
+    near = [
+        candidate
+        for candidate in able
+        if not label_told or sign * (first.performance - candidate.performance) <= AS_GOOD
+    ]
+    return min(
+        near, key=lambda candidate: (candidate.average_risk or 0.0, candidate.suppressed, -sign * candidate.performance)
+    )
 
 
-def why_chosen(chosen: Compared, candidates: Sequence[Compared], ranking: Ranking, unit: str | None) -> str:
+def why_chosen(
+    chosen: ComparedCandidate, candidates: Sequence[ComparedCandidate], ranking: Ranking, unit: str | None
+) -> str:
     race = ranking.race
     assert race is not None
     sentence = (
@@ -291,15 +308,19 @@ def why_chosen(chosen: Compared, candidates: Sequence[Compared], ranking: Rankin
         sentence += (
             ". That keeps nothing: ask for less, name fewer quasi-identifiers, or give the search more --seconds"
         )
-    better = [each for each in candidates if not each.can_leave and _more_useful(each, chosen, ranking)]
+    better = [
+        candidate
+        for candidate in candidates
+        if not candidate.can_be_released and _more_useful(candidate, chosen, ranking)
+    ]
     if better:
-        named = ", ".join(f"{each.name} ({race.shown(each.performance)})" for each in better[:3])
+        named = ", ".join(f"{candidate.name} ({race.shown(candidate.performance)})" for candidate in better[:3])
         sentence += f". More useful, and released by a command of their own: {named}"
     return sentence
 
 
-def _more_useful(each: Compared, chosen: Compared, ranking: Ranking) -> bool:
-    difference = each.performance - chosen.performance
+def _more_useful(candidate: ComparedCandidate, chosen: ComparedCandidate, ranking: Ranking) -> bool:
+    difference = candidate.performance - chosen.performance
     return (difference if ranking.higher_is_better else -difference) > AS_GOOD
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import typer
 
 from aegis.commands.start import Start
-from aegis.counts.associations import dependent, following
 from aegis.counts.collect_classes import rows_alone
 from aegis.data.dataset import Dataset
 from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
+from aegis.inspection.associations import dependent, following
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.looking import (
     AS_GIVEN,
@@ -51,7 +51,7 @@ def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Pr
     decided, notes = checked(seen, answered)
     for note in notes:
         guide.note(note)
-    if not any(each.role is Role.QUASI_IDENTIFYING for each in decided):
+    if not any(suggestion.role is Role.QUASI_IDENTIFYING for suggestion in decided):
         raise RoleError(
             "no column is quasi-identifying, so nothing could be promised; name what somebody may know of a person "
             "(age, zip, sex, …) with --quasi"
@@ -79,16 +79,18 @@ def checked(seen: Look, decided: Sequence[SuggestedRole]) -> tuple[tuple[Suggest
 
     A column that somebody named insensitive stays so, and the sentence says what can be read from it.
     """
-    roles = {each.column: each for each in decided}
-    quasi = [name for name, each in roles.items() if each.role is Role.QUASI_IDENTIFYING]
-    others = [name for name, each in roles.items() if each.role is Role.INSENSITIVE]
+    roles = {suggestion.column: suggestion for suggestion in decided}
+    quasi = [name for name, suggestion in roles.items() if suggestion.role is Role.QUASI_IDENTIFYING]
+    others = [name for name, suggestion in roles.items() if suggestion.role is Role.INSENSITIVE]
     found: dict[str, tuple[str, str, str]] = {}  # the first that is found of a column: what is so, why, and what of it
-    for each in dependent(seen.rows, quasi, others):
-        why = f"{each.sentence()}; {each.other} is quasi-identifying"
-        found.setdefault(each.column, (each.sentence(), why, f"what is masked in {each.other} can be read there"))
-    for each in following(seen.rows, quasi, [name for name in others if name not in found]):
-        why = f"{each.as_known()}, which is quasi-identifying"
-        found[each.other] = (each.as_known(), why, "no promise counts what it adds")
+    for dependence in dependent(seen.rows, quasi, others):
+        why = f"{dependence.sentence()}; {dependence.other} is quasi-identifying"
+        found.setdefault(
+            dependence.column, (dependence.sentence(), why, f"what is masked in {dependence.other} can be read there")
+        )
+    for dependence in following(seen.rows, quasi, [name for name in others if name not in found]):
+        why = f"{dependence.as_known()}, which is quasi-identifying"
+        found[dependence.other] = (dependence.as_known(), why, "no promise counts what it adds")
     notes = []
     for name, (so, why, what_of_it) in found.items():
         before = roles[name]
@@ -115,7 +117,7 @@ def published_words(dataset: Dataset, roles: Roles | None) -> str | None:
         return None
     by_itself = {name: rows for name, rows in alone.by_column.items() if rows >= _STANDS_OUT * alone.rows}
     singles = "".join(
-        f"; by {name} alone {count(rows, 'row')}" for name, rows in sorted(by_itself.items(), key=lambda each: -each[1])
+        f"; by {name} alone {count(rows, 'row')}" for name, rows in sorted(by_itself.items(), key=lambda item: -item[1])
     )
     return (
         f"{', '.join(columns)} leave as they are, and no promise of k speaks of them: whoever knows all of them of "
@@ -128,15 +130,17 @@ def _given_roles(
     suggested: tuple[SuggestedRole, ...], before: Roles | None, options: Start
 ) -> tuple[SuggestedRole, ...]:
     """What the options say of single columns goes before what was decided, and that before what was suggested."""
-    decided = {} if before is None else {each.column: before.get(each.column) for each in suggested}
+    decided = {} if before is None else {suggestion.column: before.get(suggestion.column) for suggestion in suggested}
     named: dict[str, Role] = {name: role for name, role in decided.items() if role not in (None, Role.LABEL)}
     named |= dict.fromkeys(options.identifying, Role.IDENTIFYING)
     named |= dict.fromkeys(options.quasi, Role.QUASI_IDENTIFYING)
     named |= dict.fromkeys(options.sensitive, Role.SENSITIVE)
     named |= dict.fromkeys(options.insensitive, Role.INSENSITIVE)
     return tuple(
-        SuggestedRole(column=each.column, role=named[each.column], why=AS_GIVEN) if each.column in named else each
-        for each in suggested
+        SuggestedRole(column=suggestion.column, role=named[suggestion.column], why=AS_GIVEN)
+        if suggestion.column in named
+        else suggestion
+        for suggestion in suggested
     )
 
 

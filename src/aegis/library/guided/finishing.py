@@ -79,7 +79,7 @@ def release_finished(
     despite_ledger: str | None = None,
     overwrite: bool = False,
 ) -> Released:
-    """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not leave."""
+    """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not be released."""
     kept = finishing.boxes
     if finishing.kind == "boxes" and finishing.again and kept is not None and not kept.is_file():
         raise ProjectError(

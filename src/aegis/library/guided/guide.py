@@ -1,7 +1,7 @@
 """Whoever is led along the path: a terminal that asks, or nobody, for whom every suggestion is taken.
 
-The steps are functions of values (`looking`, `purposes`, `comparing`, `changes`, `leaving`). A guide is asked between
-them, with the suggestion, and is shown what came out; it computes nothing.
+The steps are functions of values (`looking`, `purposes`, `comparing`, `changes`, `candidate_release`). A guide is asked
+between them, with the suggestion, and is shown what came out; it computes nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aegis.counts.findings import Written
 from aegis.data.schema import Roles
+from aegis.inspection.findings import Written
+from aegis.library.guided.candidate_release import GuidedRelease
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparison import Comparison
-from aegis.library.guided.leaving import Left
 from aegis.library.guided.looking import Look, SuggestedRole
 from aegis.progress import Progress
 
@@ -82,9 +82,9 @@ class Guide:
     def show_changes(self, changed: Sequence[ColumnChange]) -> None:
         """What each column becomes."""
 
-    def may_leave(self, out: Path) -> bool:
+    def may_release(self, out: Path) -> bool:
         """Whether the release is to be written there."""
         return True
 
-    def show_left(self, left: Left) -> None:
+    def show_release(self, left: GuidedRelease) -> None:
         """What was released."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.counts.associations import FirstRows, dependent, following, leaks
 from aegis.counts.collect_classes import count_classes
-from aegis.counts.findings import Findings, find
-from aegis.counts.profile import Profile, profile
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
+from aegis.inspection.associations import FirstRows, dependent, following, leaks
+from aegis.inspection.findings import Findings, find
+from aegis.inspection.profile import Profile, profile
 from aegis.plural import count
 from aegis.privacy.models.l_diversity import DistinctLDiversity
 from aegis.result import plain
@@ -55,22 +55,22 @@ class Look:
     @property
     def marks(self) -> tuple[str, ...]:
         """Every text that means a missing value in some column."""
-        return tuple(sorted({text for each in self.findings.marks for text in each.texts}))
+        return tuple(sorted({text for mark in self.findings.marks for text in mark.texts}))
 
     def sentences(self) -> tuple[str, ...]:
         """What was noticed, a sentence each."""
         findings = self.findings
         sentences = [
-            f"{each.column}: {' and '.join(each.texts)} in {count(each.rows, 'row')} "
-            f"{'mean' if len(each.texts) > 1 else 'means'} a missing value"
-            for each in findings.marks
+            f"{mark.column}: {' and '.join(mark.texts)} in {count(mark.rows, 'row')} "
+            f"{'mean' if len(mark.texts) > 1 else 'means'} a missing value"
+            for mark in findings.marks
         ]
-        sentences += [f"{each.column} {_ADVICE[each.what]}" for each in findings.written]
+        sentences += [f"{notation.column} {_ADVICE[notation.what]}" for notation in findings.written]
         sentences += [
-            f"{each.column}: {each.people:,} of them in {each.rows:,} rows, {each.rows_each:.1f} rows each: a class of "
-            "five rows may be fewer people"
-            + (f" (rows that share one agree in {' and '.join(each.agree_in)})" if each.agree_in else "")
-            for each in findings.people
+            f"{person.column}: {person.people:,} of them in {person.rows:,} rows, {person.rows_each:.1f} rows each: a "
+            "class of five rows may be fewer people"
+            + (f" (rows that share one agree in {' and '.join(person.agree_in)})" if person.agree_in else "")
+            for person in findings.people
         ]
         empty = [column.name for column in self.profile.columns if not column.distinct]
         constant = [column.name for column in self.profile.columns if column.distinct == 1 and not column.missing]
@@ -131,7 +131,7 @@ def likely_label(seen: Look) -> str:
 
 def label_words(seen: Look, label: str, roles: Roles) -> str | None:
     """What is to be said of a label that looks sensitive and was not named so; None where there is nothing."""
-    (column,) = (each for each in seen.profile.columns if each.name == label)
+    (column,) = (column for column in seen.profile.columns if column.name == label)
     if column.suggested is not Role.SENSITIVE or label in roles.sensitive:
         return None
     return (
@@ -146,7 +146,7 @@ def person_columns(seen: Look, roles: Roles) -> tuple[str, ...]:
     Only identifying ones: a column by which people are counted is never published.
     """
     likeliest = seen.profile.person
-    others = (each.column for each in seen.findings.people)
+    others = (person.column for person in seen.findings.people)
     columns = dict.fromkeys((*((likeliest,) if likeliest is not None else ()), *others))
     return tuple(name for name in columns if name in roles.identifying)
 
@@ -183,11 +183,11 @@ def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
             role, why = Role.IDENTIFYING, "no value in any row; this role leaves it out"
         suggested[column.name] = SuggestedRole(column=column.name, role=role, why=why)
     with_role = {column.name for column in seen.profile.columns if column.role is not None}
-    people = {each.column: each for each in seen.findings.people}
-    for name, each in people.items():
+    people = {person.column: person for person in seen.findings.people}
+    for name, person in people.items():
         if name in suggested and name not in with_role:
-            alike = f", alike in {' and '.join(each.agree_in)}" if each.agree_in else ""
-            why = f"names somebody: {each.people:,} values in {each.rows:,} rows{alike}"
+            alike = f", alike in {' and '.join(person.agree_in)}" if person.agree_in else ""
+            why = f"names somebody: {person.people:,} values in {person.rows:,} rows{alike}"
             suggested[name] = SuggestedRole(column=name, role=Role.IDENTIFYING, why=why)
     open_columns = [name for name in suggested if name not in with_role]
     for leak in leaks(seen.rows, label, [name for name in open_columns if not _is(suggested, name, Role.IDENTIFYING)]):
@@ -218,7 +218,7 @@ def roles_of(label: str, suggested: Sequence[SuggestedRole], *, label_is_sensiti
     """Roles from suggestions, confirmed or changed."""
 
     def of(role: Role) -> tuple[str, ...]:
-        return tuple(each.column for each in suggested if each.role is role)
+        return tuple(suggestion.column for suggestion in suggested if suggestion.role is role)
 
     return Roles(
         label=label,

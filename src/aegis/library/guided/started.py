@@ -9,9 +9,9 @@ from typing import Any
 
 from aegis.data.project import PROJECT_FILE, Project
 from aegis.data.shell import word
+from aegis.library.guided.candidate_release import AttackFigures, GuidedRelease, exposing, exposure_words
 from aegis.library.guided.changes import ColumnChange
-from aegis.library.guided.comparison import Compared, Comparison
-from aegis.library.guided.leaving import AttackFigures, Left, exposing, exposure_words
+from aegis.library.guided.comparison import ComparedCandidate, Comparison
 from aegis.library.guided.looking import Look
 from aegis.result import Result
 
@@ -31,7 +31,7 @@ class Started(Result):
     purpose: str | None
     policy: Mapping[str, Any]
     noticed: tuple[str, ...]
-    candidates: tuple[Compared, ...]
+    candidates: tuple[ComparedCandidate, ...]
     rejected: Mapping[str, str]
     recommended: str
     why: str
@@ -59,7 +59,7 @@ class Started(Result):
         return exposing(self.attacks)
 
     def table_rows(self) -> list[dict[str, Any]]:
-        return [{**each.as_row(), "on_front": each.on_front} for each in self.candidates]
+        return [{**candidate.as_row(), "on_front": candidate.on_front} for candidate in self.candidates]
 
 
 def report_path(project: Project) -> Path:
@@ -72,7 +72,7 @@ def outcome(
     seen: Look,
     comparison: Comparison,
     changed: tuple[ColumnChange, ...],
-    left: Left | None,
+    left: GuidedRelease | None,
     *,
     report: Path,
 ) -> Started:
@@ -106,7 +106,7 @@ def outcome(
     )
 
 
-def commands_of(project: Project, left: Left | None) -> tuple[str, ...]:
+def commands_of(project: Project, left: GuidedRelease | None) -> tuple[str, ...]:
     """The commands that repeat it and look after what left; run where the project file is, they need nothing else."""
     about = "" if project.path.name == PROJECT_FILE else f" --project {word(project.path.name)}"
     if left is None:

@@ -26,12 +26,12 @@ from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.advising.candidate_kinds import CANDIDATES
+from aegis.library.guided.candidate_release import GuidedRelease, release_candidate
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Settings, compare
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.finishing import Finishing
-from aegis.library.guided.leaving import Left, leave
 from aegis.library.guided.looking import (
     AS_GIVEN,
     Look,
@@ -166,7 +166,7 @@ class OpenTable:
         ledger: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Comparison:
-        """Make candidates, judge them by the policy and race those that may leave."""
+        """Make candidates, judge them by the policy and race those that may be released."""
         for kind in candidates:
             CANDIDATES[kind]  # says which there are if it is not one of them
         compared = compare(
@@ -193,14 +193,15 @@ class OpenTable:
         ledger: str | Path | None = None,
         recipient: str | None = None,
         overwrite: bool = False,
-    ) -> Left:
+    ) -> GuidedRelease:
         """Release a candidate (the recommended one unless named), attacked; ``.frame()`` of the answer is its rows.
 
         Without ``compared`` candidates are made and raced first, as `compare` does.
 
         Without ``out`` it is written to a folder that goes when Python ends. A file has a ledger beside it; a data
         frame has none unless ``ledger`` names one. Boxes and clusters are judged as they are written:
-        `PolicyNotSatisfiedError` says that they may not leave, and ``compared.without(name, because=…)`` what is next.
+        `PolicyNotSatisfiedError` says that they may not be released, and ``compared.without(name, because=…)`` what is
+        next.
         """
         compared = self.compare(ledger=ledger) if compared is None else compared
         chosen = candidate or compared.recommended
@@ -209,7 +210,7 @@ class OpenTable:
             made_by = Finishing(kind=compared.named(chosen).kind, method=chosen, seed=compared.seed)
         else:
             made_by = compared.configuration(chosen)
-        return leave(
+        return release_candidate(
             self.data,
             made_by,
             roles=self.roles,
@@ -280,8 +281,10 @@ def _decided(
     purpose: str,
 ) -> OpenTable:
     named_so = (
-        SuggestedRole(column=each.column, role=named[each.column], why=AS_GIVEN) if each.column in named else each
-        for each in suggest_roles(seen, label)
+        SuggestedRole(column=suggestion.column, role=named[suggestion.column], why=AS_GIVEN)
+        if suggestion.column in named
+        else suggestion
+        for suggestion in suggest_roles(seen, label)
     )
     suggested, of_roles = checked(seen, tuple(named_so))
     roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
@@ -293,7 +296,7 @@ def _decided(
         reading=reading,
         seen=seen,
         roles=roles,
-        why={each.column: each.why for each in suggested},
+        why={suggestion.column: suggestion.why for suggestion in suggested},
         policy=policy_for(purpose, roles, distinct=distinct, unit=unit),
         purpose=purpose,
         of_roles=(*of_roles, *(() if of_label is None else (of_label,))),

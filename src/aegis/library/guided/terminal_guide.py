@@ -12,13 +12,13 @@ import typer
 
 from aegis.commands import terminal
 from aegis.counts.collect import Limits
-from aegis.counts.findings import Written
 from aegis.data.schema import Role, Roles
+from aegis.inspection.findings import Written
+from aegis.library.guided.candidate_release import GuidedRelease
 from aegis.library.guided.changes import ColumnChange
-from aegis.library.guided.comparison import Compared, Comparison
+from aegis.library.guided.comparison import ComparedCandidate, Comparison
 from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.guide import Guide
-from aegis.library.guided.leaving import Left
 from aegis.library.guided.looking import AS_SAID, NOTATION_WORDS, Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.operation import listed, names
@@ -62,7 +62,7 @@ class TerminalGuide(Guide):
         terminal.talk().print(terminal.table(f"{seen.profile.name}: {count(seen.profile.rows, 'row')}", columns, rows))
         together = seen.findings.associations[:_TOGETHER]
         if together:
-            pairs = (f"{each.left} and {each.right} ({each.strength:.2f})" for each in together)
+            pairs = (f"{pair.left} and {pair.right} ({pair.strength:.2f})" for pair in together)
             terminal.aside(f"go together (0 to 1): {', '.join(pairs)}")
         for sentence in seen.sentences():
             terminal.talk().print(f"! {sentence}", soft_wrap=True)
@@ -99,14 +99,14 @@ class TerminalGuide(Guide):
     def roles(self, label: str, suggested: Sequence[SuggestedRole]) -> tuple[SuggestedRole, ...]:
         talk = terminal.talk()
         talk.print(_ROLE_WORDS, soft_wrap=True)
-        rows = [[each.column, each.role.value, each.why] for each in suggested]
+        rows = [[suggestion.column, suggestion.role.value, suggestion.why] for suggestion in suggested]
         talk.print(terminal.table(f"label: {label}", ["column", "role", "why"], rows))
         if not self._ask:
             return tuple(suggested)
-        columns = {each.column for each in suggested}
-        answer = {each.column: each for each in suggested}
+        columns = {suggestion.column for suggestion in suggested}
+        answer = {suggestion.column: suggestion for suggestion in suggested}
         for role in (Role.IDENTIFYING, Role.QUASI_IDENTIFYING, Role.SENSITIVE):
-            usual = [each.column for each in answer.values() if each.role is role]
+            usual = [suggestion.column for suggestion in answer.values() if suggestion.role is role]
             chosen = self._columns(f"Columns that are {role.value}?", usual, columns)
             for name in chosen:
                 if answer[name].role is not role:
@@ -156,15 +156,15 @@ class TerminalGuide(Guide):
         talk.print(picture(comparison), markup=False, soft_wrap=True)
         rows = [
             [
-                ("→ " if each.name == comparison.recommended else "") + each.name,
-                each.kind,
-                f"{race.shown(each.performance)} ({race.shown(each.low)} to {race.shown(each.high)})",
-                each.kept,
-                "made-up rows" if not each.smallest_class else f"{each.smallest_class:,}",
-                "" if each.average_risk is None else f"{100 * each.average_risk:.3g} %",
-                f"{each.suppressed:,}" if each.suppressed else "",
+                ("→ " if candidate.name == comparison.recommended else "") + candidate.name,
+                candidate.kind,
+                f"{race.shown(candidate.performance)} ({race.shown(candidate.low)} to {race.shown(candidate.high)})",
+                candidate.kept,
+                "made-up rows" if not candidate.smallest_class else f"{candidate.smallest_class:,}",
+                "" if candidate.average_risk is None else f"{100 * candidate.average_risk:.3g} %",
+                f"{candidate.suppressed:,}" if candidate.suppressed else "",
             ]
-            for each in comparison.candidates[:_SHOWN]
+            for candidate in comparison.candidates[:_SHOWN]
         ]
         numbers = [(name, "right") for name in ("smallest class", "named rightly", "suppressed")]
         columns: list[Any] = ["candidate", "kind", race.title, "kept", *numbers]
@@ -175,7 +175,7 @@ class TerminalGuide(Guide):
         if comparison.rejected:
             kinds = {name: why for name, why in comparison.rejected.items() if not name.startswith("g")}
             terminal.aside(
-                f"{count(len(comparison.rejected), 'candidate')} may not leave"
+                f"{count(len(comparison.rejected), 'candidate')} may not be released"
                 + "".join(f"; {name}: {why}" for name, why in kinds.items())
             )
         for note in (*comparison.notes, *comparison.ranking.notes):
@@ -183,28 +183,36 @@ class TerminalGuide(Guide):
         talk.print(f"Recommended: {comparison.why}.", style="bold", soft_wrap=True)
 
     def choose(self, comparison: Comparison) -> str:
-        others = {each.name: comparison.instead(each.name) for each in comparison.candidates if not each.can_leave}
+        others = {
+            candidate.name: comparison.instead(candidate.name)
+            for candidate in comparison.candidates
+            if not candidate.can_be_released
+        }
         return self._choice(
-            "Which one shall leave?", list(comparison.able), comparison.recommended, list_all=False, instead=others
+            "Which one shall be released?",
+            list(comparison.able),
+            comparison.recommended,
+            list_all=False,
+            instead=others,
         )
 
     def show_changes(self, changed: Sequence[ColumnChange]) -> None:
         rows = [
             [
-                each.column,
-                each.role,
-                each.becomes,
-                "" if each.example is None else f"{each.example[0]} → {each.example[1]}",
+                change.column,
+                change.role,
+                change.becomes,
+                "" if change.example is None else f"{change.example[0]} → {change.example[1]}",
             ]
-            for each in changed
+            for change in changed
         ]
         terminal.talk().print(terminal.table("", ["column", "role", "becomes", "made-up example"], rows))
 
-    def may_leave(self, out: Path) -> bool:
+    def may_release(self, out: Path) -> bool:
         return self._agree(f"Release it as {out.name}, with its certificate?")
 
-    def show_left(self, left: Left) -> None:
-        ran = [each.name for each in left.attacks if each.not_applicable is None]
+    def show_release(self, left: GuidedRelease) -> None:
+        ran = [attack.name for attack in left.attacks if attack.not_applicable is None]
         if left.exposing:
             terminal.warn(
                 f"somebody is singled out by {', '.join(left.exposing)}: look at that before it is given away"
@@ -285,21 +293,21 @@ def bars(heights: Sequence[float]) -> str:
 
 def picture(comparison: Comparison) -> str:
     """Usefulness upwards, risk to the right: ● recommended, ○ on the front, · beaten by another in both."""
-    drawn = [each for each in comparison.candidates if each.average_risk is not None]
+    drawn = [candidate for candidate in comparison.candidates if candidate.average_risk is not None]
     race = comparison.ranking.race
     assert race is not None
     if not drawn:
         return ""
-    risks = [each.average_risk or 0.0 for each in drawn]
-    values = [each.performance for each in drawn]
+    risks = [candidate.average_risk or 0.0 for candidate in drawn]
+    values = [candidate.performance for candidate in drawn]
     low, high = min(values), max(values)
     grid = [[" "] * _WIDTH for _ in range(_HEIGHT)]
-    order = sorted(drawn, key=lambda each: (each.name == comparison.recommended, each.on_front))
-    for each in order:
-        x = round((_WIDTH - 1) * (each.average_risk or 0.0) / max(*risks, 1e-9, 0.0))
-        share = 0.5 if high == low else (each.performance - low) / (high - low)
+    order = sorted(drawn, key=lambda candidate: (candidate.name == comparison.recommended, candidate.on_front))
+    for candidate in order:
+        x = round((_WIDTH - 1) * (candidate.average_risk or 0.0) / max(*risks, 1e-9, 0.0))
+        share = 0.5 if high == low else (candidate.performance - low) / (high - low)
         y = round((_HEIGHT - 1) * ((1 - share) if comparison.ranking.higher_is_better else share))
-        grid[y][x] = _sign(each, comparison)
+        grid[y][x] = _sign(candidate, comparison)
     top, foot = (high, low) if comparison.ranking.higher_is_better else (low, high)
     labels = [race.shown(top), *[""] * (_HEIGHT - 2), race.shown(foot)]
     room = max(map(len, labels))
@@ -311,5 +319,5 @@ def picture(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _sign(each: Compared, comparison: Comparison) -> str:
-    return "●" if each.name == comparison.recommended else "○" if each.on_front else "·"
+def _sign(candidate: ComparedCandidate, comparison: Comparison) -> str:
+    return "●" if candidate.name == comparison.recommended else "○" if candidate.on_front else "·"

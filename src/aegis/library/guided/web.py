@@ -94,7 +94,7 @@ class Site:
         if stage in ("look", "roles"):
             context |= {"columns": columns_of(session.seen), "noticed": session.seen.sentences()}
         if stage == "look":
-            written = [each for each in session.seen.findings.written if each.likely is not None]
+            written = [notation for notation in session.seen.findings.written if notation.likely is not None]
             context |= {"marks": session.seen.marks, "label": session.likely_label}
             context |= {"written": written, "notations": NOTATION_WORDS}
             context |= {
@@ -111,8 +111,8 @@ class Site:
                 "purposes": tuple(PURPOSES.values()),
                 "purpose": session.purpose,
                 "words": {
-                    each.name: k_in_words(each.k, decided.quasi_identifying, next(iter(people), None))
-                    for each in PURPOSES.values()
+                    purpose.name: k_in_words(purpose.k, decided.quasi_identifying, next(iter(people), None))
+                    for purpose in PURPOSES.values()
                 },
                 "person_columns": people,
             }
@@ -124,8 +124,8 @@ class Site:
         if stage == "choose" and session.comparison is not None:
             context |= {
                 "chart": picture(risk_chart(session.comparison)),
-                "candidates": [each for each in rows_of(session.comparison) if each["can_leave"]],
-                "others": [each for each in rows_of(session.comparison) if not each["can_leave"]],
+                "candidates": [candidate for candidate in rows_of(session.comparison) if candidate["can_be_released"]],
+                "others": [candidate for candidate in rows_of(session.comparison) if not candidate["can_be_released"]],
                 "why": session.comparison.why,
                 "rejected": sorted(session.comparison.rejected.items()),
                 "changes": session.changes(),

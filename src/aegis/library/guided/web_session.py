@@ -13,13 +13,14 @@ from typing import Any
 
 from aegis.commands.start import Start
 from aegis.counts.disclosure_rule import FEWEST
-from aegis.counts.findings import Written
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.notation import NOTATIONS
 from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
 from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
+from aegis.inspection.findings import Written
+from aegis.library.guided.candidate_release import free_name
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import published_words, with_roles
@@ -32,7 +33,6 @@ from aegis.library.guided.hierarchy_drafts import (
     forget,
     keep,
 )
-from aegis.library.guided.leaving import free_name
 from aegis.library.guided.looking import AS_SAID, Look, SuggestedRole, likely_label, look, suggest_roles
 from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL
@@ -41,11 +41,11 @@ from aegis.library.start import (
     chosen_of,
     compared,
     finished,
-    left_now,
     looked,
     next_best,
     open_project_table,
     opened_project,
+    release_chosen,
     with_policy,
 )
 from aegis.progress import Progress
@@ -82,13 +82,13 @@ class FormGuide(Guide):
 
     def roles(self, label: str, suggested: Sequence[SuggestedRole]) -> tuple[SuggestedRole, ...]:
         answer = []
-        for number, each in enumerate(suggested):
+        for number, suggestion in enumerate(suggested):
             role_name = self._first(f"role-{number}")
-            if role_name is not None and role_name != each.role.value:
+            if role_name is not None and role_name != suggestion.role.value:
                 if role_name not in {role.value for role in Role if role is not Role.LABEL}:
                     raise OptionError("a role that does not exist was sent; choose one of the list")
-                each = replace(each, role=Role(role_name), why=AS_SAID)
-            answer.append(each)
+                suggestion = replace(suggestion, role=Role(role_name), why=AS_SAID)
+            answer.append(suggestion)
         return tuple(answer)
 
     def purpose(self, roles: Roles, suggestion: str) -> str:
@@ -113,7 +113,7 @@ class FormGuide(Guide):
     def choose(self, comparison: Comparison) -> str:
         answer = self._first("candidate") or comparison.recommended
         if answer not in comparison.able:
-            raise OptionError("a candidate that cannot leave was sent; choose one of the list")
+            raise OptionError("a candidate that cannot be released was sent; choose one of the list")
         return answer
 
 
@@ -238,7 +238,7 @@ class Session:
     def _hierarchies(self, fields: Fields) -> None:
         """Keep a hierarchy as it was changed, or make it from the data again; candidates are then made anew."""
         column = (fields.get("column") or [""])[0]
-        draft = next((each for each in self.hierarchy_drafts() if each.column == column), None)
+        draft = next((hierarchy for hierarchy in self.hierarchy_drafts() if hierarchy.column == column), None)
         folder = folder_of(self.project.source)
         if draft is None or folder is None:
             raise OptionError("a column that has no hierarchy was sent; choose one of the list")
@@ -267,7 +267,7 @@ class Session:
             out_option = self.options.out
             out = free_name(project.data, project.folder) if out_option is None else project.path_of(str(out_option))
             try:
-                left = left_now(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
+                left = release_chosen(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
             except PolicyNotSatisfiedError as error:
                 self.comparison = next_best(comparison, project, error)
                 self.problem = f"{self.comparison.notes[-1]}; choose again, {self.comparison.recommended} is next"

@@ -9,10 +9,10 @@ from typing import Any
 from aegis.commands.fields import WithLedger
 from aegis.data.dataset import Dataset
 from aegis.library.ledgers.ledger_place import path_of
-from aegis.library.ledgers.recognition import Recognised, recognise
+from aegis.library.ledgers.recognition import RecognisedTable, recognise
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append, read_ledger
-from aegis.releases.ledger_entry import Act, Leaving
+from aegis.releases.ledger_entry import EntryKind, RecordedRelease
 from aegis.releases.table_register import register_locked
 
 
@@ -22,17 +22,17 @@ class SharedBudget:
 
     path: Path
     opening: Opening
-    recognised: Recognised
+    recognised: RecognisedTable
 
     def check(self, asked: Budget) -> None:
         """Raise if so much more would exceed the limit; asked before anything is measured."""
         read_ledger(self.path).check_budget(asked)
 
-    def spend(self, leaving: Leaving) -> int:
+    def spend(self, recorded: RecordedRelease) -> int:
         """Write a release down with its budget and answer the number of its entry; raises where there is no room."""
         with register_locked():
             self.recognised.check_again(self.path, self.opening)
-            entry = append(self.path, Act.RELEASED, leaving.to_mapping(), opening=self.opening)
+            entry = append(self.path, EntryKind.RELEASED, recorded.to_mapping(), opening=self.opening)
             self.recognised.note(self.path, self.opening, entry)
         return entry.sequence
 

@@ -121,7 +121,7 @@ def made_elsewhere(name: str, table: DerivedTable) -> str:
     place = word(_place(table))
     return (
         f"{name} was made of the rows of {table.source} by aegis {table.command}: aegis release TABLE --rows-of "
-        f"{place} judges it together with what is out of them, and every other command takes {place} itself "
+        f"{place} judges it together with their earlier releases, and every other command takes {place} itself "
         "(--ledger none judges it alone)"
     )
 

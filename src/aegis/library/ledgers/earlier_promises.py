@@ -16,13 +16,13 @@ from aegis.masking.mask import Mask
 from aegis.privacy.model import Model
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Bound
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 
 _WAYS_OUT = "anything else needs a reason, with --despite-ledger"
 
 
 def check_promises(
-    counted: Mapping[int, Leaving],
+    counted: Mapping[int, RecordedRelease],
     policy: Policy,
     roles: Roles,
     *,
@@ -36,13 +36,15 @@ def check_promises(
     model about a column that is left out now is asked again too, where somebody has the column from before.
     """
     shown = [name for name, now in columns_to_show(published, masks or {}).items() if not now.is_hidden]
-    out = {name for leaving in counted.values() for name, then in columns_shown(leaving).items() if not then.is_hidden}
-    for number, leaving in counted.items():
-        entry = f"entry {number} ({leaving.name})"
-        _check_roles(leaving, roles, shown, entry)
-        if leaving.policy is None:
+    out = {
+        name for recorded in counted.values() for name, then in columns_shown(recorded).items() if not then.is_hidden
+    }
+    for number, recorded in counted.items():
+        entry = f"entry {number} ({recorded.name})"
+        _check_roles(recorded, roles, shown, entry)
+        if recorded.policy is None:
             continue
-        earlier = Policy.from_mapping(leaving.policy, where=f"entry {number} of the ledger")
+        earlier = Policy.from_mapping(recorded.policy, where=f"entry {number} of the ledger")
         for model in earlier.models:
             seen = all(name in out or name in shown for name in model.needs)
             if not seen or any(_covers(now, model) for now in policy.models):
@@ -59,16 +61,16 @@ def check_promises(
         _check_attacks(earlier, policy, entry)
 
 
-def _check_roles(leaving: Leaving, roles: Roles, shown: Collection[str], entry: str) -> None:
+def _check_roles(recorded: RecordedRelease, roles: Roles, shown: Collection[str], entry: str) -> None:
     """Raise where a column is shown that lost a role it had when something left."""
     for column in shown:
         if roles.get(column) in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING):
             continue
-        if column in leaving.had_role(Role.IDENTIFYING):
+        if column in recorded.had_role(Role.IDENTIFYING):
             raise LedgerError(_role_lost(column, "identifying", entry))
-        if column in leaving.had_role(Role.QUASI_IDENTIFYING):
+        if column in recorded.had_role(Role.QUASI_IDENTIFYING):
             raise LedgerError(_role_lost(column, "quasi-identifying", entry))
-        if column in leaving.had_role(Role.SENSITIVE) and column not in roles.sensitive:
+        if column in recorded.had_role(Role.SENSITIVE) and column not in roles.sensitive:
             raise LedgerError(_role_lost(column, "sensitive", entry))
 
 
@@ -122,7 +124,10 @@ def _covers(now: Model, earlier: Model) -> bool:
     """Whether a model asks for at least as much as an earlier one."""
     if (now.name, now.needs) != (earlier.name, earlier.needs):
         return False
-    rest = [{key: value for key, value in each.parameters().items() if key != each.asked} for each in (now, earlier)]
+    rest = [
+        {key: value for key, value in model.parameters().items() if key != model.threshold_name}
+        for model in (now, earlier)
+    ]
     if rest[0] != rest[1]:
         return False
     stricter = now.threshold >= earlier.threshold if now.bound is Bound.AT_LEAST else now.threshold <= earlier.threshold

@@ -1,4 +1,5 @@
-"""The ledger of a table, read, and the rows of the table, known again: what is out, for what may leave next."""
+"""The ledger of a table, read, and the rows of the table, known again: earlier releases, for what may be released
+next."""
 
 from __future__ import annotations
 
@@ -16,18 +17,25 @@ from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LedgerError
 from aegis.library.ledgers.earlier_promises import check_promises
+from aegis.library.ledgers.earlier_releases import (
+    VALUE,
+    EarlierReleases,
+    joined,
+    uncovered,
+    value_purpose,
+    with_roles_of,
+)
 from aegis.library.ledgers.ledger_place import path_of
 from aegis.library.ledgers.recognition import recognise
 from aegis.library.ledgers.row_by_row import as_shown, beside_source
-from aegis.library.ledgers.standing import VALUE, Standing, joined, uncovered, value_purpose, with_roles_of
 from aegis.privacy.policy import Policy, Recipients
 from aegis.releases.ledger import Ledger, Opening, key_of, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, Leaving, recipient_named
+from aegis.releases.ledger_entry import ANYBODY, RecordedRelease, recipient_named
 from aegis.releases.row_classes import read_row_classes
 from aegis.releases.row_digest import ROW, WHOLE, Digests
 
 
-def standing_of(
+def earlier_releases_of(
     data: object,
     dataset: Dataset,
     options: WithLedger,
@@ -38,7 +46,7 @@ def standing_of(
     to_release: bool = False,
     despite: str | None = None,
     finished: Dataset | None = None,
-) -> Standing | None:
+) -> EarlierReleases | None:
     """The ledger of ``data`` and its rows; None where there is no ledger.
 
     ``roles`` are those of the columns that leave; ``identifying`` names the columns that identify people whether they
@@ -46,7 +54,8 @@ def standing_of(
     order: what leaves is what it shows of them.
 
     Raises where the rows are known to have another ledger. Only what is ``to_release`` something needs the rows of a
-    table of which nothing is out. ``despite`` is the reason to begin another ledger where that of the rows is missing.
+    table of which nothing was released. ``despite`` is the reason to begin another ledger where that of the rows is
+    missing.
     """
     if not options.has_ledger:
         return None
@@ -111,7 +120,7 @@ def standing_of(
     if finished is not None:
         base = with_roles_of(as_shown(named, finished.schema.names), finished)
     return joined(
-        Standing(
+        EarlierReleases(
             ledger=ledger,
             opening=opening,
             digests=digests,
@@ -159,18 +168,18 @@ def _named(
 
 def constraint_on(
     data: object, dataset: Dataset, options: WithLedger, *, policy: Policy, roles: Roles
-) -> Standing | None:
-    """What is out of a table, for whoever looks for what may leave next; None where nothing counts."""
-    standing = standing_of(data, dataset, options, policy=policy, roles=roles)
-    if standing is not None and standing.unjoinable is not None:
-        raise LedgerError(standing.unjoinable)
-    if standing is not None:
-        hidden = {name for leaving in standing.counted.values() for name in leaving.had_role(Role.IDENTIFYING)}
+) -> EarlierReleases | None:
+    """The earlier releases of a table, for whoever looks for what may be released next; None where nothing counts."""
+    earlier = earlier_releases_of(data, dataset, options, policy=policy, roles=roles)
+    if earlier is not None and earlier.unjoinable is not None:
+        raise LedgerError(earlier.unjoinable)
+    if earlier is not None:
+        hidden = {name for recorded in earlier.counted.values() for name in recorded.had_role(Role.IDENTIFYING)}
         hidden = {name for name in hidden if roles.get(name) is None}  # until somebody says that it may be shown
         hidden.update(roles.identifying)
         kept = [name for name in dataset.schema.names if name not in hidden]
-        check_promises(standing.counted, policy, roles, published=kept)
-    return standing
+        check_promises(earlier.counted, policy, roles, published=kept)
+    return earlier
 
 
 def _fewest(policy: Policy) -> int:
@@ -194,12 +203,12 @@ def _opening(dataset: Dataset, identifying: Sequence[str]) -> Opening:
 
 def _knows_several_versions(ledger: Ledger) -> bool:
     """Whether a table could be an older version than the newest that something left of."""
-    return len({leaving.version for leaving in ledger.releases.values() if leaving.version is not None}) > 1
+    return len({recorded.version for recorded in ledger.releases.values() if recorded.version is not None}) > 1
 
 
 def _check_version(ledger: Ledger, version: str, name: str) -> None:
     """Raise for a version that an earlier release had and a later one has not any more."""
-    versions = [leaving.version for leaving in ledger.releases.values() if leaving.version is not None]
+    versions = [recorded.version for recorded in ledger.releases.values() if recorded.version is not None]
     if versions and version != versions[-1] and version in versions:
         older = versions.index(version)
         number = list(ledger.releases)[older]
@@ -209,13 +218,13 @@ def _check_version(ledger: Ledger, version: str, name: str) -> None:
         )
 
 
-def _check_unit(counted: Mapping[int, Leaving], policy: Policy) -> None:
+def _check_unit(counted: Mapping[int, RecordedRelease], policy: Policy) -> None:
     """Raise where an earlier release counted people and this one would count their records."""
-    for number, leaving in counted.items():
-        unit = (leaving.policy or {}).get("unit")
+    for number, recorded in counted.items():
+        unit = (recorded.policy or {}).get("unit")
         if unit is not None and unit != policy.unit:
             counts = "records" if policy.unit is None else f"people by {policy.unit!r}"
             raise LedgerError(
-                f"entry {number} ({leaving.name}) of the ledger counted people by {unit!r} and this one counts "
+                f"entry {number} ({recorded.name}) of the ledger counted people by {unit!r} and this one counts "
                 f"{counts}, so nobody can say what both promise together; put unit: {unit} into the policy"
             )

@@ -37,7 +37,8 @@ def path_of(data: object, options: NamesLedger) -> Path | None:
 
 
 def not_judged_with(data: object, dataset: Dataset, options: Reading) -> str | None:
-    """That something left of a table before, for commands that write a table and judge it with nothing; None if not.
+    """That something was released from a table before, for commands that write a table and judge it with nothing; None
+    if not.
 
     What they write is not a release yet: it may be compared, thrown away, or released. A copy is known by its rows.
     """
@@ -50,14 +51,17 @@ def not_judged_with(data: object, dataset: Dataset, options: Reading) -> str | N
     roles = dataset.roles
     focus = [name for name in (*roles.quasi_identifying, *roles.sensitive) if name in dataset.schema]
     if ledger is not None and ledger.releases:
-        left, more = f"{count(len(ledger.releases), 'release')} of this table left before ({ledger.path.name})", ""
+        earlier, more = f"{count(len(ledger.releases), 'release')} of this table came before ({ledger.path.name})", ""
     else:
         recorded = ledger_of_rows(dataset, besides=ledger, focus=focus)
         if recorded is None:
             return None
-        left = f"{dataset.name} holds rows of {recorded.source}, of which something left before ({recorded.ledger})"
+        earlier = (
+            f"{dataset.name} holds rows of {recorded.source}, of which something was released before "
+            f"({recorded.ledger})"
+        )
         more = f" --ledger {word(recorded.ledger)}"
     return (
-        f"{left}: what was written here is judged together with nothing of it and is not on the record; before it "
-        f"leaves: aegis release TABLE --rows-of {word(source)}{more} --policy POLICY.yaml --out OUT"
+        f"{earlier}: what was written here is judged together with nothing of it and is not on the record; before it "
+        f"is passed on: aegis release TABLE --rows-of {word(source)}{more} --policy POLICY.yaml --out OUT"
     )

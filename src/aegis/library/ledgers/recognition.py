@@ -22,7 +22,7 @@ from aegis.releases.table_sketch import Sketch, is_sketched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Recognised:
+class RecognisedTable:
     """What the register knows of a table whose ledger is in order.
 
     ``given_up`` are missing ledgers of the same rows, which a reason that stands on the certificate replaces.
@@ -72,8 +72,9 @@ def recognise(
     rows: int | None = None,
     to_write: bool = False,
     despite: str | None = None,
-) -> Recognised:
-    """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what left of it.
+) -> RecognisedTable:
+    """Look a table up by its rows and see that ``ledger``, at ``path``, is the one that knows what was released from
+    it.
 
     Raises where the rows are those of a table with another ledger, where they were made of another table's, where their
     ledger is missing, and where the ledger is an older copy of itself. Only what is ``to_write`` into the ledger needs
@@ -88,9 +89,9 @@ def recognise(
     others = [table for table in tables if table.id != own]
     columns = dataset.schema.names
     if not is_sketched(dataset.table) or (not others and not derived and not (to_write and path is not None)):
-        return Recognised(sketch=None, source=dataset.name, columns=columns)
+        return RecognisedTable(sketch=None, source=dataset.name, columns=columns)
     sketch = sketch_rows(dataset, focus=focus, identifying=identifying, rows=rows)
-    recognised = Recognised(sketch=sketch, source=dataset.name, columns=columns)
+    recognised = RecognisedTable(sketch=sketch, source=dataset.name, columns=columns)
     if sketch is None:
         return recognised
     made = made_of(sketch, derived)
@@ -110,7 +111,8 @@ def recognise(
                 else ("give --ledger none to go on without it")
             )
             raise OtherLedgerError(
-                f"something left of the rows of {dataset.name} before, and their ledger {table.ledger} is missing or "
+                f"something was released from the rows of {dataset.name} before, and their ledger {table.ledger} is "
+                "missing or "
                 f"was written anew; put it back with its private folder, or {way_out}"
             )
         given_up.append(table.id)
@@ -190,7 +192,7 @@ def _is_there(table: RegisteredTable) -> bool:
 
 def _elsewhere(name: str, table: RegisteredTable) -> str:
     return (
-        f"{name} holds rows of {table.source}, of which something left before: give its ledger with "
+        f"{name} holds rows of {table.source}, of which something was released before: give its ledger with "
         f"--ledger {table.ledger}, so that both are judged together (--ledger none judges it alone)"
     )
 

@@ -1,7 +1,7 @@
 """A finished table beside the rows that it was made of: clusters, boxes, sanitized columns, joined row by row.
 
 Whoever made such a table knows which row became which, because they stand in the same order. So it is judged together
-with what is out of its source, and its classes are kept in the source's ledger, as if masks had made it.
+with the earlier releases of its source, and its classes are kept in the source's ledger, as if masks had made it.
 
 `released_files` reads several such files, to be judged together with configurations: one whose certificate says how it
 was masked is that configuration; what any other shows of each row becomes a column of the table, and a configuration
@@ -65,7 +65,8 @@ class SameRows:
         return (
             f"which row is which was seen by {', '.join(self.columns)}, the only columns that are as they were, and by "
             f"these {self.rows_told_apart:,} of {self.rows:,} rows are told apart: that the others stand in the order "
-            "of the source is taken on its word, and what they show together with what is out holds only if they do"
+            "of the source is taken on its word, and what they show together with earlier releases holds only if "
+            "they do"
         )
 
 
@@ -142,7 +143,7 @@ class ReleasedFiles:
 
 def released_files(paths: Sequence[Path], dataset: Dataset, quasi: Sequence[str]) -> ReleasedFiles:
     """Read the files; raises for one that is of another table, or that nobody can join to this one."""
-    names = [path.stem if [each.stem for each in paths].count(path.stem) == 1 else str(path) for path in paths]
+    names = [path.stem if [other.stem for other in paths].count(path.stem) == 1 else str(path) for path in paths]
     masked: dict[str, Configuration] = {}
     classes: dict[str, tuple[str, np.ndarray[tuple[int], np.dtype[np.int64]]]] = {}
     original: pa.Table | None = None

@@ -12,16 +12,16 @@ from aegis.commands.fields import WithLedger
 from aegis.data.schema import Role
 from aegis.data.shell import word
 from aegis.errors import LedgerError
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_place import path_of
-from aegis.library.ledgers.shown_columns import Shown, check_drawn_once, columns_shown, columns_to_show, hides
-from aegis.library.ledgers.standing import Standing
+from aegis.library.ledgers.shown_columns import ShownColumn, check_drawn_once, columns_shown, columns_to_show, hides
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.suppress import Suppress
 from aegis.privacy.policy import Policy
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import Leaving, recipient_named
+from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 
 
 def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) -> dict[str, Mask | None]:
@@ -34,38 +34,38 @@ def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) ->
     if path is None:
         return shown
     counted = read_ledger(path).counted(recipient=recipient_named(options.recipient), recipients=policy.recipients)
-    for leaving in counted.values():
-        for column, then in columns_shown(leaving).items():
+    for recorded in counted.values():
+        for column, then in columns_shown(recorded).items():
             shown.setdefault(column, None if then.is_raw or then.is_drawn else then.mask)
     return shown
 
 
-def masks_to_repeat(standing: Standing) -> dict[str, Mask]:
+def masks_to_repeat(earlier: EarlierReleases) -> dict[str, Mask]:
     """The masks that the next release must put on columns that are not quasi-identifying, because of how they left.
 
     Sensitive ones are masked as they were. Those that were drawn at random, or left in two ways, are suppressed. Raises
     where that cannot be, because a model or the search looks at such a column.
     """
-    check_same_contents(standing, None)
-    roles = standing.roles
-    looked_at = {*standing.attributes, *((roles.label,) if roles.label is not None else ())}
+    check_same_contents(earlier, None)
+    roles = earlier.roles
+    looked_at = {*earlier.attributes, *((roles.label,) if roles.label is not None else ())}
     masks: dict[str, Mask] = {}
-    for number, leaving in standing.counted.items():
-        for name, then in columns_shown(leaving).items():
+    for number, recorded in earlier.counted.items():
+        for name, then in columns_shown(recorded).items():
             is_quasi = name in roles.quasi_identifying
             if name in roles.identifying or then.is_hidden or (is_quasi and not then.is_sanitized):
                 continue
             if then.is_drawn and (name in looked_at or is_quasi):
-                raise LedgerError(_cannot_be_looked_at(name, then, f"entry {number} ({leaving.name})"))
+                raise LedgerError(_cannot_be_looked_at(name, then, f"entry {number} ({recorded.name})"))
             if then.is_drawn:
                 masks[name] = Suppress()
-            elif name in _masked_alike(standing, leaving):
+            elif name in _masked_alike(earlier, recorded):
                 same = canonical(masks.setdefault(name, then.mask)) == canonical(then.mask)
                 masks[name] = then.mask if same else Suppress()
     return {name: mask for name, mask in masks.items() if not isinstance(mask, Identity)}
 
 
-def _cannot_be_looked_at(name: str, then: Shown, entry: str) -> str:
+def _cannot_be_looked_at(name: str, then: ShownColumn, entry: str) -> str:
     how = "sanitized" if then.is_sanitized else "drawn at random"
     return (
         f"the column {name!r} was {how} for {entry}, and nothing further may be shown of it: hide it with "
@@ -73,17 +73,17 @@ def _cannot_be_looked_at(name: str, then: Shown, entry: str) -> str:
     )
 
 
-def why_masked_otherwise(standing: Standing, configuration: Configuration) -> str | None:
-    """Why a configuration cannot be judged together with what is out, in a sentence; None where it can."""
+def why_masked_otherwise(earlier: EarlierReleases, configuration: Configuration) -> str | None:
+    """Why a configuration cannot be judged together with earlier releases, in a sentence; None where it can."""
     try:
-        check_same_contents(standing, configuration)
+        check_same_contents(earlier, configuration)
     except LedgerError as error:
         return str(error)
     return None
 
 
 def check_same_contents(
-    standing: Standing, configuration: Configuration | None, *, left_out: Collection[str] = ()
+    earlier: EarlierReleases, configuration: Configuration | None, *, left_out: Collection[str] = ()
 ) -> None:
     """Raise if a sensitive column is masked otherwise than in a release that counts, or a column drawn a second time.
 
@@ -91,22 +91,22 @@ def check_same_contents(
     only has to have left in one way.
     """
     if configuration is not None:
-        masks = {**dict.fromkeys(standing.roles.identifying, Suppress()), **configuration.masks}
-        showing = columns_to_show([name for name in standing.named.schema.names if name not in left_out], masks)
-        check_drawn_once(standing.counted, showing, quasi_identifying=standing.roles.quasi_identifying)
+        masks = {**dict.fromkeys(earlier.roles.identifying, Suppress()), **configuration.masks}
+        showing = columns_to_show([name for name in earlier.named.schema.names if name not in left_out], masks)
+        check_drawn_once(earlier.counted, showing, quasi_identifying=earlier.roles.quasi_identifying)
     first: dict[str, tuple[str, str]] = {}
-    for number, leaving in standing.counted.items():
-        before, named = columns_shown(leaving), f"entry {number} ({leaving.name})"
-        for name in _masked_alike(standing, leaving):
+    for number, recorded in earlier.counted.items():
+        before, named = columns_shown(recorded), f"entry {number} ({recorded.name})"
+        for name in _masked_alike(earlier, recorded):
             then = before.get(name)
             if then is None or then.is_sanitized:
                 continue
             mask = canonical(then.mask)
             if configuration is not None and name not in left_out:
                 expected, who = canonical(configuration[name]), "masked otherwise than"
-                if name not in standing.attributes and (then.is_hidden or hides(configuration[name])):
+                if name not in earlier.attributes and (then.is_hidden or hides(configuration[name])):
                     continue
-            elif name in standing.attributes:
+            elif name in earlier.attributes:
                 expected, who = first.setdefault(name, (mask, named))[0], f"masked in {first[name][1]} otherwise than"
             else:
                 continue
@@ -118,11 +118,11 @@ def check_same_contents(
                 )
 
 
-def _masked_alike(standing: Standing, leaving: Leaving) -> tuple[str, ...]:
+def _masked_alike(earlier: EarlierReleases, recorded: RecordedRelease) -> tuple[str, ...]:
     """The columns that are masked as in an entry or not shown: sensitive ones, now or then.
 
     What identifies now is hidden, and quasi-identifiers are judged by their classes.
     """
-    roles = standing.roles
-    names = dict.fromkeys((*standing.attributes, *roles.sensitive, *sorted(leaving.had_role(Role.SENSITIVE))))
+    roles = earlier.roles
+    names = dict.fromkeys((*earlier.attributes, *roles.sensitive, *sorted(recorded.had_role(Role.SENSITIVE))))
     return tuple(name for name in names if roles.get(name) not in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING))

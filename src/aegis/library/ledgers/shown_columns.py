@@ -20,7 +20,7 @@ from aegis.masking.masks.suppress import Nullify, Suppress
 from aegis.releases.certificate import Certificate
 from aegis.releases.fit import links_of
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.table_register import registered_tables
 
 SANITIZED = "sanitized"
@@ -28,7 +28,7 @@ _WAYS_OUT = "anything else needs a reason, with --despite-ledger"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownColumn:
     """A column as a release shows it: by a mask, as it is (`Identity`), or as a sanitizer drew it."""
 
     mask: Mask
@@ -48,36 +48,36 @@ class Shown:
         return not self.is_sanitized and isinstance(self.mask, Identity)
 
 
-def columns_shown(leaving: Leaving) -> dict[str, Shown]:
+def columns_shown(recorded: RecordedRelease) -> dict[str, ShownColumn]:
     """How a release that left shows each of its columns; those of a table finished elsewhere are taken as they are."""
-    configuration = configuration_of(leaving) or Configuration(name=leaving.name, masks={})
-    identifying = leaving.had_role(Role.IDENTIFYING)
-    sanitized = leaving.sanitized
-    if leaving.kind == SANITIZED and not sanitized:  # written before entries said so: anything it may have drawn
-        sanitized = tuple(name for name in leaving.columns if name not in leaving.quasi_identifying)
+    configuration = configuration_of(recorded) or Configuration(name=recorded.name, masks={})
+    identifying = recorded.had_role(Role.IDENTIFYING)
+    sanitized = recorded.sanitized
+    if recorded.kind == SANITIZED and not sanitized:  # written before entries said so: anything it may have drawn
+        sanitized = tuple(name for name in recorded.columns if name not in recorded.quasi_identifying)
     shown = {}
-    for name in leaving.columns:
-        unmasked = Suppress() if name in identifying and leaving.kind != SANITIZED else Identity()
-        shown[name] = Shown(mask=configuration.masks.get(name, unmasked), is_sanitized=name in sanitized)
+    for name in recorded.columns:
+        unmasked = Suppress() if name in identifying and recorded.kind != SANITIZED else Identity()
+        shown[name] = ShownColumn(mask=configuration.masks.get(name, unmasked), is_sanitized=name in sanitized)
     return shown
 
 
-def columns_to_show(columns: Collection[str], masks: Mapping[str, Mask]) -> dict[str, Shown]:
+def columns_to_show(columns: Collection[str], masks: Mapping[str, Mask]) -> dict[str, ShownColumn]:
     """How a release by these masks would show each column."""
-    return {name: Shown(mask=masks.get(name, Identity())) for name in columns}
+    return {name: ShownColumn(mask=masks.get(name, Identity())) for name in columns}
 
 
 def check_drawn_once(
-    counted: Mapping[int, Leaving], showing: Mapping[str, Shown], *, quasi_identifying: Sequence[str] = ()
+    counted: Mapping[int, RecordedRelease], showing: Mapping[str, ShownColumn], *, quasi_identifying: Sequence[str] = ()
 ) -> None:
     """Raise where a column was drawn at random for a release that counts, and would be shown again.
 
     Nor may a sanitizer draw what was shown before: what it promises about a column holds for whoever knows nothing of
     it but that draw.
     """
-    for number, leaving in counted.items():
-        before = columns_shown(leaving)
-        entry = f"entry {number} ({leaving.name})"
+    for number, recorded in counted.items():
+        before = columns_shown(recorded)
+        entry = f"entry {number} ({recorded.name})"
         for name, now in showing.items():
             then = before.get(name)
             if then is None or then.is_hidden or now.is_hidden:
@@ -95,7 +95,7 @@ def check_drawn_once(
                 raise LedgerError(_drawn_already(name, then=then, now=now, entry=entry))
 
 
-def _drawn_already(name: str, *, then: Shown, now: Shown, entry: str) -> str:
+def _drawn_already(name: str, *, then: ShownColumn, now: ShownColumn, entry: str) -> str:
     how = "sanitized" if then.is_sanitized else "drawn at random"
     why = (
         "whoever averages two draws removes noise"
@@ -109,11 +109,11 @@ def _drawn_already(name: str, *, then: Shown, now: Shown, entry: str) -> str:
     return f"{name!r} was {how} for {entry}, and {why}: give that file again, {ways}; {_WAYS_OUT}"
 
 
-def configuration_of(leaving: Leaving) -> Configuration | None:
+def configuration_of(recorded: RecordedRelease) -> Configuration | None:
     """The masks that a release was made by; None for a table that was finished elsewhere."""
-    if leaving.configuration is None:
+    if recorded.configuration is None:
         return None
-    (configuration,) = configurations_from_mapping(leaving.configuration, name=leaving.name)
+    (configuration,) = configurations_from_mapping(recorded.configuration, name=recorded.name)
     return configuration
 
 
@@ -127,9 +127,9 @@ def masks_behind(certificate: Certificate, *, file: str) -> Configuration:
             left = read_ledger(table.ledger).releases.values()
         except LedgerError:
             continue  # whoever releases that table is told; here another one is looked for
-        for leaving in left:
-            if leaving.file_sha256 == certificate.file_sha256:
-                configuration = configuration_of(leaving)
+        for recorded in left:
+            if recorded.file_sha256 == certificate.file_sha256:
+                configuration = configuration_of(recorded)
                 if configuration is not None and configuration.id == named["id"]:
                     return configuration
     raise DataError(

@@ -1,7 +1,7 @@
 """The scene of an attack: releases with what is known of their masking, and the true table.
 
-Releases are files with their certificates, or what left of a table before, made again from its ledger so that a new
-release is attacked together with it.
+Releases are files with their certificates, or what was released from a table before, made again from its ledger so
+that a new release is attacked together with it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from aegis.counts.grouping import group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.shown_columns import configuration_of, draws, masks_behind
-from aegis.library.ledgers.standing import Standing
 from aegis.library.tables.masked_data import all_masks, masked_data
 from aegis.library.tables.written import open_written, written_texts
 from aegis.masking.configuration import Configuration
@@ -35,7 +35,7 @@ from aegis.masking.masks.suppress import STAR
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
 from aegis.releases.certificate_kinds import CertificateKind
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_classes import ABSENT
 from aegis.releases.row_digest import ROW
 from aegis.releases.write import check_format
@@ -55,16 +55,9 @@ def scene_of(
     as_held = []
     for number, (path, configuration) in enumerate(releases, start=1):
         masks = masks_of(path, configuration, roles)
-        release = held_release(path.name, ask(open_written(path, named=path).table), people, masks=masks)
-        view, people = with_hidden(
-            str(number),
-            release.view,
-            people,
-            starred=starred_rows(release.texts, roles.quasi_identifying),
-            known=roles.quasi_identifying,
-            masks=release.masks,
-        )
-        as_held.append(replace(release, view=view, path=path))
+        table = ask(open_written(path, named=path).table)
+        release, people = with_its_hidden(number, held_release(path.name, table, people, masks=masks), people, roles)
+        as_held.append(replace(release, path=path))
     scene = Scene(releases=tuple(as_held), people=people, roles=roles, policy=policy, seed=seed, unit=unit)
     for release in as_held:
         _check_source(scene, release)
@@ -93,6 +86,19 @@ def held_release(name: str, table: pa.Table, people: People, *, masks: Mapping[s
             reading = read_column(labels, domain, mask=masks.get(column), counts=counts)
             columns[column] = ReadColumn(texts=labels, codes=codes, reading=reading)
     return HeldRelease(name=name, view=View(rows=table.num_rows, columns=columns), texts=texts, masks=masks)
+
+
+def with_its_hidden(number: int, release: HeldRelease, people: People, roles: Roles) -> tuple[HeldRelease, People]:
+    """A release, and the people, with what suppression hides in it: ``number`` tells it from other releases."""
+    view, people = with_hidden(
+        str(number),
+        release.view,
+        people,
+        starred=starred_rows(release.texts, roles.quasi_identifying),
+        known=roles.quasi_identifying,
+        masks=release.masks,
+    )
+    return replace(release, view=view), people
 
 
 def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> dict[str, Mask]:
@@ -135,53 +141,46 @@ def _check_source(scene: Scene, release: HeldRelease) -> None:
         )
 
 
-def not_made_again(standing: Standing) -> str | None:
+def not_made_again(earlier: EarlierReleases) -> str | None:
     """The entry of a release that counts and cannot be made again: it was finished elsewhere, or a mask drew."""
-    for number in standing.different:
-        leaving = standing.counted[number]
-        configuration = _masks_again(leaving)
+    for number in earlier.different:
+        recorded = earlier.counted[number]
+        configuration = _masks_again(recorded)
         if configuration is None or any(draws(mask) for mask in configuration.masks.values()):
-            return f"entry {number} ({leaving.name})"
+            return f"entry {number} ({recorded.name})"
     return None
 
 
-def earlier_releases(standing: Standing, people: People, *, roles: Roles) -> tuple[list[HeldRelease], People]:
+def releases_made_again(earlier: EarlierReleases, people: People, *, roles: Roles) -> tuple[list[HeldRelease], People]:
     """The releases that count, each as its recipient holds it, and the people with what was hidden of them.
 
     Rows that are no longer in the table are missing from them. For those only that can all be made again.
     """
     releases = []
-    for number in standing.different:
-        leaving = standing.counted[number]
-        configuration = _masks_again(leaving)
+    for number in earlier.different:
+        recorded = earlier.counted[number]
+        configuration = _masks_again(recorded)
         assert configuration is not None, "whoever asks has asked not_made_again"
-        masks = {column: mask for column, mask in all_masks(configuration, roles).items() if column in leaving.columns}
-        table = _as_it_left(standing, number, masked_data(standing.source, masks).dataset.table, roles)
-        release = held_release(leaving.name, table.select(list(leaving.columns)), people, masks=masks)
-        view, people = with_hidden(
-            str(number),
-            release.view,
-            people,
-            starred=starred_rows(release.texts, roles.quasi_identifying),
-            known=roles.quasi_identifying,
-            masks=masks,
-        )
-        releases.append(HeldRelease(name=release.name, view=view, texts=release.texts, masks=masks))
+        masks = {column: mask for column, mask in all_masks(configuration, roles).items() if column in recorded.columns}
+        table = _as_it_left(earlier, number, masked_data(earlier.source, masks).dataset.table, roles)
+        held = held_release(recorded.name, table.select(list(recorded.columns)), people, masks=masks)
+        release, people = with_its_hidden(number, held, people, roles)
+        releases.append(release)
     return releases, people
 
 
-def _masks_again(leaving: Leaving) -> Configuration | None:
+def _masks_again(recorded: RecordedRelease) -> Configuration | None:
     """The masks that a release is made again by; None for one that was finished elsewhere."""
-    if leaving.configuration is None and leaving.kind == "as it is":
-        return Configuration(name=leaving.name, masks={})
-    return configuration_of(leaving)
+    if recorded.configuration is None and recorded.kind == "as it is":
+        return Configuration(name=recorded.name, masks={})
+    return configuration_of(recorded)
 
 
-def _as_it_left(standing: Standing, number: int, masked: ir.Table, roles: Roles) -> pa.Table:
+def _as_it_left(earlier: EarlierReleases, number: int, masked: ir.Table, roles: Roles) -> pa.Table:
     """The rows that were in a release, with stars where records were suppressed."""
     table = ask(masked)
-    classes = standing.rows.classes[standing.counted[number].rows_as or number]
-    place = standing.rows.found(np.asarray(plain(table[ROW]), dtype=np.int64))
+    classes = earlier.rows.classes[earlier.counted[number].rows_as or number]
+    place = earlier.rows.found(np.asarray(plain(table[ROW]), dtype=np.int64))
     own = np.where(place >= 0, classes[np.maximum(place, 0)], ABSENT).astype(np.int64)
     present = own != ABSENT
     table, own = table.filter(pa.array(present)), own[present]

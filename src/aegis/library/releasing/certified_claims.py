@@ -132,7 +132,7 @@ def _counts(content: Mapping[str, Any], policy: Policy) -> _Counts:
         "of_source": content["source"]["rows"],
         "suppressed": content["suppressed"]["records"],
     }
-    waiting = [ledger.get("held", 0), ledger.get("withdrawn", 0)]  # not released, for the sake of what is out
+    waiting = [ledger.get("held", 0), ledger.get("withdrawn", 0)]  # not released, for the sake of earlier releases
     if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in stated.values()) or any(
         isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in waiting
     ):
@@ -243,7 +243,7 @@ def check_attacks(content: Mapping[str, Any], policy: Policy) -> str | None:
 
     ledger = content.get("ledger") or {}
     several = bool(ledger.get("together_with")) and ledger.get("despite") is None
-    stated = {each["name"]: each for each in content.get("attacks", [])}
+    stated = {result["name"]: result for result in content.get("attacks", [])}
     limited = [(name, limit) for name, limit in policy.attacks if several or ATTACKS[name].least_releases == 1]
     for name, limit in limited:
         result = stated.get(name)

@@ -28,7 +28,7 @@ from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.masking.written_labels import names_values
 from aegis.releases.fit import links_of
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 
 MOST_LISTED = 500
 """A column with more values than this lists none: nobody reads them, and its labels are likely to say what it holds."""
@@ -59,7 +59,7 @@ class ListedValues:
 def listed_values(source: Source, counts: ReleaseCounts) -> dict[str, ListedValues]:
     """What may be listed of each column that a mask puts into groups."""
     listed = {}
-    earlier = _listed_earlier(() if source.standing is None else source.standing.ledger.releases.values())
+    listed_before = _listed_earlier(() if source.earlier is None else source.earlier.ledger.releases.values())
     k = [int(model.threshold) for model in source.policy.models if model.name == "k-anonymity"]
     at_least = max([FEWEST, *k])
     for column, mask in source.configuration.masks.items():
@@ -69,7 +69,7 @@ def listed_values(source: Source, counts: ReleaseCounts) -> dict[str, ListedValu
         if any(isinstance(link, RandomMask | PermutingMask) for link in links_of(fitted)):
             continue  # which label a value got was drawn
         kind = source.dataset.schema.kind(column)
-        values = earlier.get(column) or _common(source.dataset, column, source.policy.unit, at_least=at_least)
+        values = listed_before.get(column) or _common(source.dataset, column, source.policy.unit, at_least=at_least)
         fits = values["at_least"] >= at_least and values.get("kind") == kind.value
         labels = _labels(values["values"], kind, fitted) if fits else None
         listed[column] = (
@@ -80,11 +80,11 @@ def listed_values(source: Source, counts: ReleaseCounts) -> dict[str, ListedValu
     return listed
 
 
-def _listed_earlier(leavings: Iterable[Leaving]) -> dict[str, Mapping[str, Any]]:
+def _listed_earlier(leavings: Iterable[RecordedRelease]) -> dict[str, Mapping[str, Any]]:
     """What the first release said that listed values of a column."""
     first: dict[str, Mapping[str, Any]] = {}
-    for leaving in leavings:
-        for column, values in (leaving.listed or {}).items():
+    for recorded in leavings:
+        for column, values in (recorded.listed or {}).items():
             first.setdefault(column, values)
     return first
 

@@ -15,22 +15,24 @@ from aegis.privacy.policy import Policy
 
 if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult
-    from aegis.library.ledgers.standing import Standing
+    from aegis.library.ledgers.earlier_releases import EarlierReleases
 
 
-def attacks_wanted(named: Sequence[str], policy: Policy, standing: Standing | None = None) -> tuple[str, ...]:
+def attacks_wanted(named: Sequence[str], policy: Policy, earlier: EarlierReleases | None = None) -> tuple[str, ...]:
     """The attacks to run on a release: those named, and those that the policy limits.
 
-    Attacks on several releases are run where ``standing`` says that something is out already.
+    Attacks on several releases are run where ``earlier`` says that something was released already.
     """
     if not named and not policy.attacks:
         return ()
     from aegis.attacks.attack import ATTACKS  # compiled loops and learners, which most releases do without
 
-    several = standing is not None and standing.constrains
+    several = earlier is not None and earlier.constrains
     for name in named:
         if ATTACKS[name].least_releases > 1 and not several:
-            raise OptionError(f"the attack {name!r} needs several releases, and nothing is out that this one joins")
+            raise OptionError(
+                f"the attack {name!r} needs several releases, and there is no earlier release that this one joins"
+            )
     limited = [name for name in dict(policy.attacks) if several or ATTACKS[name].least_releases == 1]
     return tuple(dict.fromkeys((*named, *limited)))
 
@@ -44,46 +46,43 @@ def attack_draft(
     roles: Roles,
     all_roles: Roles,
     policy: Policy,
-    standing: Standing | None = None,
+    earlier: EarlierReleases | None = None,
 ) -> tuple[AttackResult, ...]:
     """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded.
 
-    Attacks on several releases see what is out as well, and so do those that read off groups, unless that cannot be
-    made again and the policy sets them no limit. ``roles`` are those of the columns that are written, ``all_roles``
+    Attacks on several releases see earlier releases as well, and so do those that read off groups, unless that cannot
+    be made again and the policy sets them no limit. ``roles`` are those of the columns that are written, ``all_roles``
     also of those that somebody may have from before.
     """
     if not attacks:
         return ()
     from aegis.attacks.attack import ATTACKS
     from aegis.attacks.campaign import run_attacks
-    from aegis.attacks.hidden import starred_rows, with_hidden
     from aegis.attacks.scene import Scene
-    from aegis.library.releasing.attack_scene import earlier_releases, held_release, not_made_again, people_of
+    from aegis.library.releasing.attack_scene import (
+        held_release,
+        not_made_again,
+        people_of,
+        releases_made_again,
+        with_its_hidden,
+    )
 
     people = people_of(original)
-    release = held_release(written.name, ask(written.table), people, masks=masks)
-    view, people = with_hidden(
-        "1",
-        release.view,
-        people,
-        starred=starred_rows(release.texts, roles.quasi_identifying),
-        known=roles.quasi_identifying,
-        masks=masks,
-    )
-    attacked = replace(release, view=view)
+    held = held_release(written.name, ask(written.table), people, masks=masks)
+    attacked, people = with_its_hidden(1, held, people, roles)
     scene = Scene(releases=(attacked,), people=people, roles=roles, policy=policy, unit=policy.unit)
-    several = standing is not None and standing.constrains
+    several = earlier is not None and earlier.constrains
     joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
     limits = dict(policy.attacks)
-    unmade = not_made_again(standing) if joint and standing is not None else None
+    unmade = not_made_again(earlier) if joint and earlier is not None else None
     if unmade is not None:
         _check_without(unmade, joint, limited=limits)
         joint = []
     alone = [ATTACKS[name] for name in attacks if name not in joint]
     results = run_attacks(alone, scene, limits=limits)
-    if joint and standing is not None:
-        earlier, everybody = earlier_releases(standing, people, roles=all_roles)
-        both = replace(scene, releases=(*earlier, attacked), people=everybody, roles=all_roles)
+    if joint and earlier is not None:
+        made_again, everybody = releases_made_again(earlier, people, roles=all_roles)
+        both = replace(scene, releases=(*made_again, attacked), people=everybody, roles=all_roles)
         results = (*results, *run_attacks([ATTACKS[name] for name in joint], both, limits=limits))
     exceeded = [result for result in results if result.exceeded]
     if exceeded:
@@ -92,7 +91,7 @@ def attack_draft(
             f"{100 * (result.limit or 0):g} % are allowed"
             for result in exceeded
         )
-        more = ", or release what is out again" if any(len(result.releases) > 1 for result in exceeded) else ""
+        more = ", or release an earlier one again" if any(len(result.releases) > 1 for result in exceeded) else ""
         raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}")
     return results
 
@@ -114,7 +113,8 @@ def _check_without(unmade: str, attacks: Sequence[str], *, limited: Collection[s
     for name in attacks:
         if ATTACKS[name].least_releases > 1:
             raise OptionError(
-                f"the attack {name!r} needs what is out, and what {unmade} showed cannot be made again; leave it out, "
+                f"the attack {name!r} needs earlier releases, and what {unmade} showed cannot be made again; leave "
+                "it out, "
                 "and run aegis attack on the files"
             )
 

@@ -156,8 +156,8 @@ def _group_values(
     """
     written = {column: set(labels_of(full[column])) for column in listed}
     return {
-        column: each.stated(label for label in labels_of(stated.masks[column]) if label in written[column])
-        for column, each in listed.items()
+        column: values.stated(label for label in labels_of(stated.masks[column]) if label in written[column])
+        for column, values in listed.items()
         if column in stated.masks
     }
 
@@ -187,23 +187,25 @@ def group_records(configuration: Configuration, released: ClassTable) -> dict[st
 
 def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
     """What the certificate says of the ledger: what the release was judged together with, and what waits."""
-    standing = source.standing
-    if standing is None:
+    earlier = source.earlier
+    if earlier is None:
         return None
     together = None if judged.despite is not None else judged.together
     return {
-        "name": standing.path.name,
-        "number": len(standing.ledger.entries) + (1 if standing.ledger.entries else 2),
-        "head": standing.ledger.head,
-        "recipient": standing.recipient,
+        "name": earlier.path.name,
+        "number": len(earlier.ledger.entries) + (1 if earlier.ledger.entries else 2),
+        "head": earlier.ledger.head,
+        "recipient": earlier.recipient,
         "recipients": source.policy.recipients.value,
-        "together_with": list(standing.counted),
-        "together_with_files": sorted({each.file_sha256 for each in standing.counted.values() if each.file_sha256}),
+        "together_with": list(earlier.counted),
+        "together_with_files": sorted(
+            {recorded.file_sha256 for recorded in earlier.counted.values() if recorded.file_sha256}
+        ),
         "smallest_class_together": None if together is None else together.smallest_part,
         "held": 0 if together is None else together.held,
         "withdrawn": 0 if together is None else together.withdrawn,
         "despite": judged.despite,
-        **({} if standing.same_rows is None else {"order_seen_by": plain(standing.same_rows)}),
+        **({} if earlier.same_rows is None else {"order_seen_by": plain(earlier.same_rows)}),
     }
 
 
@@ -226,7 +228,7 @@ def utility_kept(
         # Rare values say less in a sample than in all rows, so both are measured on the same one, before suppression.
         sample = replace(dataset, table=dataset.table.filter(ibis.random() < MOST_ROWS / released.records).cache())
         masked = masked_data(sample, {column: mask for column, mask in masks.items() if column in quasi}).dataset
-        after, raw = (count_classes(each, quasi, contents=(label,)) for each in (masked, sample))
+        after, raw = (count_classes(rows, quasi, contents=(label,)) for rows in (masked, sample))
     columns, raw_columns = _column_bits(after, label), _column_bits(raw, label)
     return {
         "label": label,

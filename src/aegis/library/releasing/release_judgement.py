@@ -1,4 +1,4 @@
-"""Counts → verdict: the release by itself, together with what is out, and what becomes of each class."""
+"""Counts → verdict: the release by itself, together with earlier releases, and what becomes of each class."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.ledgers.earlier_promises import check_promises
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.sensitive_masks import check_same_contents
-from aegis.library.ledgers.standing import Standing
 from aegis.library.releasing.release_source import ReleaseCounts, Source, count_published
 from aegis.library.tables.judging import why_not
 from aegis.library.tables.masked_data import all_masks
@@ -26,7 +26,7 @@ from aegis.releases.row_digest import OWN
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judged:
-    """The release by itself, what becomes of each class, and what it does together with what is out."""
+    """The release by itself, what becomes of each class, and what it does together with earlier releases."""
 
     own: Judgement
     treatment: NDArray[np.int8]
@@ -35,29 +35,31 @@ class Judged:
 
 
 def judge_release(source: Source, counts: ReleaseCounts, options: Release) -> Judged:
-    standing = source.standing
-    if standing is not None and standing.unjoinable is not None:
+    earlier = source.earlier
+    if earlier is not None and earlier.unjoinable is not None:
         if options.despite_ledger is None:
-            raise PolicyNotSatisfiedError(f"nothing was released: {standing.unjoinable}")
+            raise PolicyNotSatisfiedError(f"nothing was released: {earlier.unjoinable}")
         judged = judged_alone(source, counts)
         check_alone(judged.own, counts.classes)
         return replace(judged, despite=options.despite_ledger)
-    if standing is None or not standing.constrains:
-        if standing is None or not standing.recognised.given_up:
-            options.refuse("despite_ledger", because="nothing is out that it could be judged together with")
+    if earlier is None or not earlier.constrains:
+        if earlier is None or not earlier.recognised.given_up:
+            options.refuse(
+                "despite_ledger", because="there is no earlier release that it could be judged together with"
+            )
         judged = judged_alone(source, counts)
         check_alone(judged.own, counts.classes)
         return replace(judged, despite=options.despite_ledger)
     try:
         check_promises(
-            standing.counted,
+            earlier.counted,
             source.policy,
             source.roles,
             published=[name for name in source.dataset.schema.names if name not in source.left_out],
             masks=all_masks(source.configuration, source.roles),
         )
-        check_same_contents(standing, source.configuration, left_out=source.left_out)
-        together = standing.judge(counts.classes, source.joint_policy)
+        check_same_contents(earlier, source.configuration, left_out=source.left_out)
+        together = earlier.judge(counts.classes, source.joint_policy)
         own = together.own
         if source.shown_earlier:  # alone it shows nothing of these columns
             own = judge_together(counts.classes, source.judged_policy, alone=True).own
@@ -91,11 +93,11 @@ def check_alone(own: Judgement, classes: ClassTable) -> None:
 
 
 def _why_refused(source: Source, together: Together, options: Release) -> str:
-    def judged_with(standing: Standing) -> Together:
-        return standing.judge(count_published(source, standing, options).classes, source.joint_policy)
+    def judged_with(earlier: EarlierReleases) -> Together:
+        return earlier.judge(count_published(source, earlier, options).classes, source.joint_policy)
 
-    assert source.standing is not None
-    return source.standing.refusal(together, judged_with)
+    assert source.earlier is not None
+    return source.earlier.refusal(together, judged_with)
 
 
 def treated(source: Source, counts: ReleaseCounts, judged: Judged) -> ir.Table:
@@ -105,7 +107,8 @@ def treated(source: Source, counts: ReleaseCounts, judged: Judged) -> ir.Table:
     table = with_suppression(counts.published.table, classes, judged.treatment == HELD, drop=True, starred=())
     if not (judged.treatment != HELD).any():
         raise PolicyNotSatisfiedError(
-            f"nothing was released: all {classes.records:,} rows wait, for each would be told apart from what is out"
+            f"nothing was released: all {classes.records:,} rows wait, for each would be told apart from earlier "
+            "releases"
         )
     if dropped or starred:
         table = with_suppression(table, classes, judged.treatment == STARRED, drop=dropped, starred=starred)

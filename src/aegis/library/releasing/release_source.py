@@ -18,9 +18,9 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import RoleError
 from aegis.library.ledgers.derivation import check_made_of
-from aegis.library.ledgers.ledger_opening import standing_of
+from aegis.library.ledgers.earlier_releases import EarlierReleases
+from aegis.library.ledgers.ledger_opening import earlier_releases_of
 from aegis.library.ledgers.sensitive_masks import masks_shown_earlier
-from aegis.library.ledgers.standing import Standing
 from aegis.library.releasing.people import check_hidden
 from aegis.library.tables.identifying_masks import check_identifying
 from aegis.library.tables.judging import classes_of, read_policy, refuse_sanitized
@@ -61,7 +61,7 @@ class Source:
     joint_policy: Policy
     shown_earlier: Mapping[str, Mask | None]
     published_roles: Roles
-    standing: Standing | None
+    earlier: EarlierReleases | None
 
     @property
     def contents(self) -> tuple[str, ...]:
@@ -102,10 +102,10 @@ def open_source(options: Release) -> Source:
     left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
     narrow = narrowed(policy, roles, left_out=left_out)
     rows_of = options.data if options.rows_of is None else options.rows_of
-    earlier = masks_shown_earlier(rows_of, options, policy=policy)
-    shown_earlier = {name: earlier[name] for name in left_out if name in earlier and name in policy.attributes}
+    before = masks_shown_earlier(rows_of, options, policy=policy)
+    shown_earlier = {name: before[name] for name in left_out if name in before and name in policy.attributes}
     joint = narrowed(policy, roles, left_out=[name for name in left_out if name not in shown_earlier])
-    standing = standing_of(
+    earlier = earlier_releases_of(
         rows_of,
         original,
         options,
@@ -116,7 +116,7 @@ def open_source(options: Release) -> Source:
         despite=options.despite_ledger,
         finished=None if options.rows_of is None else dataset,
     )
-    if standing is None:
+    if earlier is None:
         options.refuse("rows_of", because="without a ledger there is nothing to judge row by row")
         options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
     return Source(
@@ -134,7 +134,7 @@ def open_source(options: Release) -> Source:
         joint_policy=joint.policy,
         shown_earlier=shown_earlier,
         published_roles=narrow.roles,
-        standing=standing,
+        earlier=earlier,
     )
 
 
@@ -172,14 +172,14 @@ class ReleaseCounts:
     classes: ClassTable
 
 
-def count_published(source: Source, standing: Standing | None, options: Release) -> ReleaseCounts:
+def count_published(source: Source, earlier: EarlierReleases | None, options: Release) -> ReleaseCounts:
     masks = {c: mask for c, mask in all_masks(source.configuration, source.roles).items() if c not in source.left_out}
-    dataset = with_person(source.dataset if standing is None else standing.dataset, source.policy.unit)
+    dataset = with_person(source.dataset if earlier is None else earlier.dataset, source.policy.unit)
     if not options.shuffle and POSITION not in dataset.table.columns:
         dataset = replace(dataset, table=numbered(dataset.table), blocks=None)
     masked = masked_data(dataset, masks, mappings=options.mapping is not None)
     published = masked.dataset
-    constrained = standing is not None and standing.constrains
+    constrained = earlier is not None and earlier.constrains
     if source.left_out:
         remaining = as_dataset(published.table.drop(*source.left_out))
         published = replace(remaining, name=published.name, roles=without(published.roles, source.left_out))
@@ -187,9 +187,9 @@ def count_published(source: Source, standing: Standing | None, options: Release)
         published = replace(published, table=blank_is_missing(published.table))
     counted, policy = published, source.judged_policy
     if constrained and source.shown_earlier:
-        earlier = {column: mask for column, mask in source.shown_earlier.items() if mask is not None}
-        table = masked.dataset.table.cache() if earlier else masked.dataset.table  # its values are counted for masks
-        shown = masked_data(replace(masked.dataset, table=table), earlier).dataset.table if earlier else table
+        before = {column: mask for column, mask in source.shown_earlier.items() if mask is not None}
+        table = masked.dataset.table.cache() if before else masked.dataset.table  # its values are counted for masks
+        shown = masked_data(replace(masked.dataset, table=table), before).dataset.table if before else table
         unseen = [column for column in source.left_out if column not in source.shown_earlier]
         counted, policy = as_dataset(shown.drop(*unseen) if unseen else shown), source.joint_policy
         if not is_url(options.out) and is_csv(Path(options.out)):

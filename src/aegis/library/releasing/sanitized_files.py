@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from aegis._version import __version__
 from aegis.candidates.sanitizers.audited_column import Fitted
 from aegis.candidates.sanitizers.caps import CERTAIN
+from aegis.candidates.sanitizers.determined import CERTAIN_CAP, VALUE_CAP
 from aegis.candidates.sanitizers.mechanism import Mechanism, Model, NumberMechanism, sources, write_model
 from aegis.candidates.sanitizers.reconstructor import Reconstructor, write_reconstructors
-from aegis.candidates.sanitizers.split import CERTAIN_CAP, VALUE_CAP
 from aegis.commands.sanitize import Sanitize
 from aegis.data.dataset import Dataset
 from aegis.data.engine import connect
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.errors import OutputError, SanitizerError
 from aegis.library.ledgers.derivation import note_made_of
-from aegis.library.releasing.sanitized_record import OnRecord, put_on_record
+from aegis.library.releasing.sanitized_record import SanitizedRecord, put_on_record
 from aegis.library.tables.judging import read_policy
 from aegis.releases.certificate import Certificate, certificate_paths, hash_of
 from aegis.releases.certificate_kinds import SANITIZED
@@ -133,7 +133,7 @@ def write_files(
     adversaries: Sequence[Sequence[str]],
     *,
     dataset: Dataset,
-    record: OnRecord | None,
+    record: SanitizedRecord | None,
 ) -> Sanitized:
     """Every file, together or not at all; what only some may have is theirs alone to read.
 
@@ -198,7 +198,7 @@ def _certificate(
     result: Sanitized,
     adversaries: Sequence[Sequence[str]],
     draft: Path,
-    record: OnRecord | None,
+    record: SanitizedRecord | None,
 ) -> dict[str, Any]:
     """What the release promises: recipients, sanitizers with their caps and audits, and what was written."""
     rules = None if options.policy is None else read_policy(options.policy)

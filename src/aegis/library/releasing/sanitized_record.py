@@ -1,4 +1,4 @@
-"""Sanitized tables and the ledger: judged together with what is out, and put on record, a file for each recipient.
+"""Sanitized tables and the ledger: judged together with earlier releases, and put on record, a file for each recipient.
 
 The ledger speaks of the source's columns. A file shows what its recipient knows as it is, and of a private column what
 was drawn; that is taken for the value itself wherever a later release is judged by it, from which it tells less.
@@ -19,11 +19,11 @@ from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.ledgers.earlier_promises import check_promises
-from aegis.library.ledgers.ledger_opening import standing_of
+from aegis.library.ledgers.earlier_releases import EarlierReleases
+from aegis.library.ledgers.ledger_opening import earlier_releases_of
 from aegis.library.ledgers.remembering import remember
 from aegis.library.ledgers.sensitive_masks import masks_shown_earlier
-from aegis.library.ledgers.shown_columns import SANITIZED, Shown, check_drawn_once
-from aegis.library.ledgers.standing import Standing
+from aegis.library.ledgers.shown_columns import SANITIZED, ShownColumn, check_drawn_once
 from aegis.library.tables.judging import classes_of, read_policy
 from aegis.library.tables.masked_data import masked_data
 from aegis.masking.mask import Mask
@@ -32,7 +32,7 @@ from aegis.privacy.policy import Policy, narrowed, without
 from aegis.privacy.together import SHOWN, Together
 from aegis.releases.certificate import digest, hash_of
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import Leaving
+from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_classes import read_row_classes
 
 AUTHORISED = "authorised party"
@@ -40,10 +40,10 @@ _CARRIER = {"k": 2}  # a ledger is opened by a policy; where none is asked for, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OnRecord:
+class SanitizedRecord:
     """The ledger of a table that is sanitized, what was found when it was judged, and the reason to go on despite."""
 
-    standing: Standing
+    earlier: EarlierReleases
     policy: Policy | None
     roles: Roles
     """Those of all columns of the source."""
@@ -52,21 +52,21 @@ class OnRecord:
     def to_json(self) -> dict[str, Any]:
         """What the certificate says of it."""
         return {
-            "name": self.standing.path.name,
-            "head": self.standing.ledger.head,
-            "judged_with": list(self.standing.counted) if self.policy is not None and self.despite is None else [],
+            "name": self.earlier.path.name,
+            "head": self.earlier.ledger.head,
+            "judged_with": list(self.earlier.counted) if self.policy is not None and self.despite is None else [],
             "despite": self.despite,
         }
 
 
 def open_record(
     options: Sanitize, dataset: Dataset, *, private: Sequence[str], public: Sequence[str]
-) -> OnRecord | None:
-    """The table's ledger, once the public file was judged together with everything that is out; None without one.
+) -> SanitizedRecord | None:
+    """The table's ledger, once the public file was judged together with all earlier releases; None without one.
 
     Raises where the policy does not hold together or asks for less than before, where there is none to judge by
-    although something is out, and where a private column was shown before: a second draw would be averaged with the
-    first, and what left otherwise is hidden no more.
+    although something was released before, and where a private column was shown before: a second draw would be
+    averaged with the first, and what left otherwise is hidden no more.
     """
     rules = None if options.policy is None else read_policy(options.policy)
     carrier = Policy.from_mapping(_CARRIER) if rules is None else rules
@@ -74,66 +74,68 @@ def open_record(
     whole, shown_earlier = roles, {}
     if rules is not None:
         left_out = [name for name in dataset.schema.names if name not in {*private, *public}]
-        earlier = masks_shown_earlier(options.data, options, policy=rules)
-        shown_earlier = {name: earlier[name] for name in left_out if name in earlier and name in rules.attributes}
+        before = masks_shown_earlier(options.data, options, policy=rules)
+        shown_earlier = {name: before[name] for name in left_out if name in before and name in rules.attributes}
         carrier = narrowed(rules, roles, left_out=[name for name in left_out if name not in shown_earlier]).policy
         roles = without(roles, left_out)
         roles = replace(roles, quasi_identifying=tuple(n for n in roles.quasi_identifying if n in public))
-    standing = standing_of(
+    earlier = earlier_releases_of(
         options.data, dataset, options, policy=carrier, roles=roles, to_release=True, despite=options.despite_ledger
     )
-    if standing is None:
+    if earlier is None:
         options.refuse("recipient", "despite_ledger", because="this source has no ledger: name one with --ledger")
         return None
     reason = None
-    if standing.counted:
+    if earlier.counted:
         try:
-            showing = {name: Shown(mask=Identity(), is_sanitized=name in private) for name in (*public, *private)}
-            check_drawn_once(standing.counted, showing, quasi_identifying=whole.quasi_identifying)
+            showing = {name: ShownColumn(mask=Identity(), is_sanitized=name in private) for name in (*public, *private)}
+            check_drawn_once(earlier.counted, showing, quasi_identifying=whole.quasi_identifying)
             if rules is not None:
                 hidden = tuple(name for name in private if whole.get(name) is None)  # what is private is sensitive
                 protected = replace(whole, sensitive=(*whole.sensitive, *hidden))
-                check_promises(standing.counted, rules, protected, published=tuple(showing))
-            reason = _why_not(standing, None if rules is None else carrier, shown_earlier)
+                check_promises(earlier.counted, rules, protected, published=tuple(showing))
+            reason = _why_not(earlier, None if rules is None else carrier, shown_earlier)
         except LedgerError as error:
             reason = str(error)
     if reason is not None and options.despite_ledger is None:
         raise PolicyNotSatisfiedError(f"nothing is written: {reason}")
-    if reason is None and not standing.recognised.given_up:
-        options.refuse("despite_ledger", because="the ledger allows it, or nothing is out")
-    return OnRecord(standing=standing, policy=rules, roles=whole, despite=options.despite_ledger)
+    if reason is None and not earlier.recognised.given_up:
+        options.refuse("despite_ledger", because="the ledger allows it, or nothing was released before")
+    return SanitizedRecord(earlier=earlier, policy=rules, roles=whole, despite=options.despite_ledger)
 
 
-def _why_not(standing: Standing, policy: Policy | None, shown_earlier: Mapping[str, Mask | None]) -> str | None:
-    """Why the public file may not leave beside what is out, in a sentence; None where it may.
+def _why_not(earlier: EarlierReleases, policy: Policy | None, shown_earlier: Mapping[str, Mask | None]) -> str | None:
+    """Why the public file may not be released beside earlier releases, in a sentence; None where it may.
 
     ``shown_earlier`` are sensitive columns that are not in it and that somebody has from before, as they were masked.
     """
-    if standing.unjoinable is not None:
-        return standing.unjoinable
+    if earlier.unjoinable is not None:
+        return earlier.unjoinable
     if policy is None:
-        first = next(iter(standing.counted))
+        first = next(iter(earlier.counted))
         return (
-            f"entry {first} ({standing.counted[first].name}) and what left since have to be judged together with it, "
+            f"entry {first} ({earlier.counted[first].name}) and what left since have to be judged together with it, "
             "and there is no policy to judge by: give --policy where a mechanism is fitted, or a reason with "
             "--despite-ledger"
         )
     masks = {name: mask for name, mask in shown_earlier.items() if mask is not None}
 
-    def judged(these: Standing) -> Together:
+    def judged(these: EarlierReleases) -> Together:
         seen = masked_data(these.dataset, masks).dataset if masks else these.dataset
         return these.judge(classes_of(seen, policy, these.roles, known=True), policy)
 
-    together = judged(standing)
+    together = judged(earlier)
     if together.satisfied and bool((together.treatment == SHOWN).all()):
         return None
     if together.satisfied:
-        return f"together with what is out {int((together.treatment != SHOWN).sum())} classes would have to be hidden"
-    return standing.refusal(together, judged)
+        return (
+            f"together with earlier releases {int((together.treatment != SHOWN).sum())} classes would have to be hidden"
+        )
+    return earlier.refusal(together, judged)
 
 
 def put_on_record(
-    record: OnRecord,
+    record: SanitizedRecord,
     *,
     model: Model,
     files: Mapping[str, tuple[Path, Path]],
@@ -144,19 +146,19 @@ def put_on_record(
 
     ``files`` are drafts and names by what they hold, the public one first.
     """
-    standing, numbers = record.standing, []
+    earlier, numbers = record.earlier, []
     shown_to = (model.public, *model.authorized)
     private = tuple(chain.from_iterable(sources(mechanism) for mechanism in model.mechanisms))
     for place, ((draft, out), shown) in enumerate(zip(files.values(), shown_to, strict=True)):
         columns = (*shown, *private)
-        leaving = Leaving(
+        recorded = RecordedRelease(
             name=out.name,
             kind=SANITIZED,
-            recipient=standing.recipient if place == 0 else _group(place, len(model.authorized)),
-            columns=tuple(name for name in standing.source.schema.names if name in columns),
+            recipient=earlier.recipient if place == 0 else _group(place, len(model.authorized)),
+            columns=tuple(name for name in earlier.source.schema.names if name in columns),
             quasi_identifying=tuple(name for name in record.roles.quasi_identifying if name in shown),
-            rows=len(standing.present),
-            version=standing.version,
+            rows=len(earlier.present),
+            version=earlier.version,
             policy=None if record.policy is None else record.policy.to_mapping(),
             policy_id=None if record.policy is None else record.policy.id,
             file_sha256=hash_of(draft),
@@ -166,10 +168,10 @@ def put_on_record(
             roles=record.roles.to_mapping(),
             despite=record.despite,
         )
-        numbers.append(remember(standing, leaving, standing.named.table))
-        ledger = read_ledger(standing.path)
+        numbers.append(remember(earlier, recorded, earlier.named.table))
+        ledger = read_ledger(earlier.path)
         assert ledger.opening is not None, "an entry was written"
-        standing = replace(standing, ledger=ledger, opening=ledger.opening, rows=read_row_classes(standing.path))
+        earlier = replace(earlier, ledger=ledger, opening=ledger.opening, rows=read_row_classes(earlier.path))
     return tuple(numbers)
 
 

@@ -32,8 +32,8 @@ from aegis.ranking.verdicts import Verdicts, class_sizes, judge
 from aegis.releases.certificate import sanitized_columns
 
 
-class OutOf(Protocol):
-    """What left of a table: the table with the known class of every record, and the records that are gone."""
+class EarlierRows(Protocol):
+    """What was released from a table: the table with the known class of every record, and the records that are gone."""
 
     @property
     def dataset(self) -> Dataset: ...
@@ -67,11 +67,11 @@ def judging(
     policy: PolicyLike | None,
     *,
     hierarchies: Mapping[str, Hierarchy],
-    out: OutOf | None = None,
+    earlier: EarlierRows | None = None,
 ) -> Callable[[Sequence[Configuration]], Verdicts]:
     """A function that says what ``policy`` says of candidates, however often it is asked: the rows are counted once.
 
-    ``out`` is what left of the table before: each candidate is judged together with that.
+    ``earlier`` is what was released from the table before: each candidate is judged together with that.
     Where columns are known to be quasi-identifying the smallest class of each is counted without a policy too.
     """
     if policy is None:
@@ -85,10 +85,10 @@ def judging(
         return sizes_of
     rules = read_policy(policy)
     roles = rules.roles_in(dataset.schema, dataset.roles)
-    if out is None:
+    if earlier is None:
         classes = classes_of(dataset, rules, roles, hierarchies=hierarchies)
         return lambda candidates: judge(candidates, classes, rules)
-    together, gone = classes_of(out.dataset, rules, roles, hierarchies=hierarchies, known=True), out.gone_from
+    together, gone = classes_of(earlier.dataset, rules, roles, hierarchies=hierarchies, known=True), earlier.gone_from
     return lambda candidates: judge(candidates, together, rules, gone=gone)
 
 

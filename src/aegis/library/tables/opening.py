@@ -37,7 +37,7 @@ def _with_the_rest(data: TableLike, options: WithRoles) -> Dataset:
         return dataset.with_roles(dataset.roles.overridden_by(Roles(insensitive=(REST,))))
     label = getattr(options, "label", None)
     labels = names(label) if isinstance(label, str) else tuple(label or ())
-    rest = tuple(each for each in dataset.schema.names if dataset.roles.get(each) is None and each not in labels)
+    rest = tuple(name for name in dataset.schema.names if dataset.roles.get(name) is None and name not in labels)
     return dataset.with_roles(dataset.roles.overridden_by(Roles(insensitive=rest)))
 
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from aegis.counts.answer import ask
-from aegis.counts.identifying_text import texts_that_identify
-from aegis.counts.profile import suggest_role
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles, Schema
 from aegis.data.shell import word
 from aegis.errors import RoleError
+from aegis.inspection.identifying_text import texts_that_identify
+from aegis.inspection.profile import suggest_role
 from aegis.operation import listed
 
 REST = "rest"
@@ -75,7 +75,7 @@ def hidden_warning(columns: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class DecidedRoles:
     """The roles with every column decided that is published.
 
     ``as_the_rest`` are the columns that are insensitive because somebody said so of all the rest at once,
@@ -97,7 +97,7 @@ def decide(
     masked: Collection[str],
     columns: Collection[str] | None,
     original: Dataset | None = None,
-) -> Decided:
+) -> DecidedRoles:
     """Give a role to every column that would be published as it is, or raise.
 
     Columns in ``insensitive`` are, and all others without a role if it holds the word ``rest``. What looks identifying
@@ -120,7 +120,7 @@ def decide(
     published = [name for name in roles.insensitive if name not in masked and (columns is None or name in columns)]
     suspected = _that_look_identifying(dataset, published)
     if not undecided:
-        return Decided(roles=roles, as_the_rest=(), left_out=(), named=suspected)
+        return DecidedRoles(roles=roles, as_the_rest=(), left_out=(), named=suspected)
     others = [name for name in dataset.schema.names if name not in undecided]
     suspicious = looks_identifying(dataset, roles, masked=others)
     if original is not None and original is not dataset:
@@ -142,7 +142,7 @@ def decide(
             f"{word(listed(plain)) if len(plain) <= _MOST_NAMED else REST} if that may be published as it is, or name "
             "it in the policy or the roles file, or leave it out with --columns"
         )
-    return Decided(roles=_with_insensitive(roles, plain), as_the_rest=plain, left_out=suspicious, named=suspected)
+    return DecidedRoles(roles=_with_insensitive(roles, plain), as_the_rest=plain, left_out=suspicious, named=suspected)
 
 
 def named_warning(columns: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from aegis.errors import MaskError
 from aegis.masking.edge import edge_between
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold, is_multiple
-from aegis.masking.parameter import Number, Rule, Whole, check_finite, check_parameters, fifteen_digits, is_list
+from aegis.masking.parameter import Number, Rule, Whole, check_finite, fifteen_digits, is_list
 from aegis.masking.round_ends import round_ends, without_few
 from aegis.plural import count
 
@@ -65,6 +65,7 @@ class Bucketize(ExpressionMask):
     """
 
     name: ClassVar[str] = "bucketize"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"bin": {}}
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("43", "[40, 50)")
@@ -86,12 +87,9 @@ class Bucketize(ExpressionMask):
     quantiles: int | None = None
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        ExpressionMask.__post_init__(self)
         if self.width is not None:
             self._grid()
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Bucketize:
         """With ``count`` and ``quantiles`` turned into edges."""

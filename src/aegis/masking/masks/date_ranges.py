@@ -15,7 +15,7 @@ from aegis.data.domain import show
 from aegis.data.kind import DATES, Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects, by_threshold
-from aegis.masking.parameter import Rule, check_parameters, is_list
+from aegis.masking.parameter import Rule, is_list
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -64,18 +64,13 @@ class DateRanges(ExpressionMask):
     """
 
     name: ClassVar[str] = "date_ranges"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     accepts: ClassVar[frozenset[Kind]] = DATES
     example: ClassVar[tuple[str, str]] = ("2020-05-17", "[2020-01-01, 2021-07-01)")
     example_parameters: ClassVar[Mapping[str, Any]] = {"edges": ["2020-01-01", "2021-07-01"]}
     rules: ClassVar[Mapping[str, Rule]] = {"edges": _Days()}
 
     edges: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def check(self, kind: Kind, *, column: str) -> None:
         ExpressionMask.check(self, kind, column=column)

@@ -10,7 +10,7 @@ import numpy as np
 
 from aegis.data.kind import DATES, Kind, Values
 from aegis.masking.mask import MASKS, ExpressionMask
-from aegis.masking.parameter import Choice, Rule, check_parameters
+from aegis.masking.parameter import Choice, Rule
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -28,6 +28,7 @@ class DateTruncate(ExpressionMask):
     """
 
     name: ClassVar[str] = "date_truncate"
+    kind_written: ClassVar[Kind | None] = Kind.DATE
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "generalize_date": {},
         "date_year": {"unit": "year"},
@@ -41,12 +42,6 @@ class DateTruncate(ExpressionMask):
     rules: ClassVar[Mapping[str, Rule]] = {"unit": Choice(tuple(_UNITS))}
 
     unit: str
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.DATE
 
     def on_values(self, values: Values) -> Values:
         days = values.astype("M8[D]")

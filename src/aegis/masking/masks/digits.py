@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, as_number, as_objects, is_multiple
-from aegis.masking.parameter import Rule, Whole, check_parameters
+from aegis.masking.parameter import Rule, Whole
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -39,9 +39,6 @@ class EraseDigits(ExpressionMask):
     rules: ClassVar[Mapping[str, Rule]] = {"digits": Whole(at_least=1, at_most=MOST_DIGITS)}
 
     digits: int
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def on_values(self, values: Values) -> Values:
         size = _size_of(values)
@@ -73,18 +70,13 @@ class StarDigits(ExpressionMask):
     """
 
     name: ClassVar[str] = "star_digits"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     accepts: ClassVar[frozenset[Kind]] = NUMBERS
     example: ClassVar[tuple[str, str]] = ("34", "3*")
     example_parameters: ClassVar[Mapping[str, Any]] = {"digits": 1}
     rules: ClassVar[Mapping[str, Rule]] = {"digits": Whole(at_least=1, at_most=MOST_DIGITS)}
 
     digits: int
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def on_values(self, values: Values) -> Values:
         shown = _size_of(values) // 10**self.digits

@@ -14,7 +14,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind, Values
 from aegis.errors import HierarchyError, MaskError
 from aegis.masking.mask import MASKS, MappedMask, as_objects
-from aegis.masking.parameter import SCALARS, Rule, Whole, check_parameters
+from aegis.masking.parameter import SCALARS, Rule, Whole
 from aegis.plural import count
 
 
@@ -45,6 +45,7 @@ class Generalize(MappedMask):
     """
 
     name: ClassVar[str] = "generalize"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     needs_hierarchy: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("Bachelors", "Undergraduate")
     example_parameters: ClassVar[Mapping[str, Any]] = {
@@ -61,12 +62,9 @@ class Generalize(MappedMask):
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        MappedMask.__post_init__(self)
         if self.hierarchy is not None and self.level > self.hierarchy.top:
             raise MaskError(f"mask {self.name!r}: the hierarchy has levels 0 to {self.hierarchy.top}, not {self.level}")
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def check(self, kind: Kind, *, column: str) -> None:
         if self.hierarchy is None:

@@ -14,7 +14,7 @@ from aegis.data.domain import Domain, show
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, Mask, as_number
-from aegis.masking.parameter import Number, Rule, check_parameters, fifteen_digits
+from aegis.masking.parameter import Number, Rule, fifteen_digits
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -32,7 +32,7 @@ class LimitMask(ExpressionMask):
     quantile: float | None = None
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        ExpressionMask.__post_init__(self)
         object.__setattr__(self, "at", None if self.at is None else fifteen_digits(self.at))
 
     @abstractmethod

@@ -17,7 +17,7 @@ from aegis.data.kind import NUMBERS, Kind
 from aegis.errors import MaskError
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, Draw, RandomMask, as_number, is_multiple
-from aegis.masking.parameter import Number, Rule, check_parameters
+from aegis.masking.parameter import Number, Rule
 from aegis.masking.partition import Channel
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class NoiseMask(RandomMask):
     high: float | None = None
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        RandomMask.__post_init__(self)
         if self.step is not None:
             Grid.of(width=self.step, half_steps=True)
         if self.low is not None and self.high is not None and self.low > self.high:

@@ -15,7 +15,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, Draw, PermutingMask, RandomMask, by_threshold
-from aegis.masking.parameter import SCALARS, Number, Rule, check_parameters, is_list
+from aegis.masking.parameter import SCALARS, Number, Rule, is_list
 from aegis.masking.partition import Channel
 
 if TYPE_CHECKING:
@@ -67,9 +67,6 @@ class Randomize(RandomMask):
     keep: float | None = None
     epsilon: float | None = None
     values: tuple[Any, ...] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Randomize:
         """With the domain to draw from."""

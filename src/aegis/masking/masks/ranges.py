@@ -14,7 +14,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold
-from aegis.masking.parameter import Rule, Whole, check_parameters
+from aegis.masking.parameter import Rule, Whole
 from aegis.masking.round_ends import round_ends
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Ranges(ExpressionMask):
     """
 
     name: ClassVar[str] = "ranges"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     accepts: ClassVar[frozenset[Kind]] = frozenset({Kind.INTEGER})
     example: ClassVar[tuple[str, str]] = ("43", "43:67")
     example_parameters: ClassVar[Mapping[str, Any]] = {"count": 3, "low": 17, "high": 90}
@@ -54,12 +55,9 @@ class Ranges(ExpressionMask):
     high: int | None = None
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        ExpressionMask.__post_init__(self)
         if self.low is not None and self.high is not None and self.low > self.high:
             raise MaskError(f"mask {self.name!r}: low must not be above high")
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Ranges:
         """With round numbers around the smallest and the largest value of the column."""

@@ -10,7 +10,7 @@ from aegis.data.domain import show
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
-from aegis.masking.parameter import SCALARS, Rule, Text, check_parameters, is_list
+from aegis.masking.parameter import SCALARS, Rule, Text, is_list
 from aegis.plural import count
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Regroup(ExpressionMask):
     """
 
     name: ClassVar[str] = "regroup"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     accepts: ClassVar[frozenset[Kind]] = frozenset(_READERS)
     example: ClassVar[tuple[str, str]] = ("it", "south")
     example_parameters: ClassVar[Mapping[str, Any]] = {"groups": {"south": ["it", "es"], "north": ["se"]}}
@@ -74,7 +75,7 @@ class Regroup(ExpressionMask):
     other: str = "*"
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        ExpressionMask.__post_init__(self)
         values = [value for _, group in self._pairs() for value in group]
         repeated = len(values) - len(set(values))
         if repeated:
@@ -82,9 +83,6 @@ class Regroup(ExpressionMask):
             raise MaskError(
                 f"mask {self.name!r}: {count(repeated, 'value')} {are} in more than one group; keep each in one"
             )
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def check(self, kind: Kind, *, column: str) -> None:
         ExpressionMask.check(self, kind, column=column)

@@ -10,7 +10,7 @@ from aegis.data.domain import show
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, ExpressionMask, as_number, is_multiple
-from aegis.masking.parameter import Number, Rule, check_parameters
+from aegis.masking.parameter import Number, Rule
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -36,7 +36,7 @@ class Round(ExpressionMask):
     step: float
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        ExpressionMask.__post_init__(self)
         self._grid()
 
     def kind_after(self, kind: Kind) -> Kind:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from aegis.data.kind import Kind, Values
 from aegis.masking.mask import MASKS, ExpressionMask, as_objects
-from aegis.masking.parameter import Rule, Whole, check_parameters
+from aegis.masking.parameter import Rule, Whole
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -28,18 +28,13 @@ class StarTrailing(ExpressionMask):
     """
 
     name: ClassVar[str] = "star_trailing"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     accepts: ClassVar[frozenset[Kind]] = CODES
     example: ClassVar[tuple[str, str]] = ("21162", "211**")
     example_parameters: ClassVar[Mapping[str, Any]] = {"characters": 2}
     rules: ClassVar[Mapping[str, Rule]] = {"characters": Whole(at_least=1, at_most=1000)}
 
     characters: int
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def on_values(self, values: Values) -> Values:
         stars = "*" * self.characters
@@ -69,11 +64,9 @@ class LastFour(ExpressionMask):
     """
 
     name: ClassVar[str] = "last_four"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     accepts: ClassVar[frozenset[Kind]] = CODES
     example: ClassVar[tuple[str, str]] = ("4111111111111234", "****1234")
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def on_values(self, values: Values) -> Values:
         texts = [str(value) for value in values.tolist()]

@@ -25,12 +25,10 @@ class Suppress(ExpressionMask):
     """
 
     name: ClassVar[str] = "suppress"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"redact": {}}
     covers_missing: ClassVar[bool] = True  # whether a value is missing is information as well
     example: ClassVar[tuple[str, str]] = ("21162", "*")
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def on_values(self, values: Values) -> Values:
         return as_objects([STAR] * len(values))

@@ -15,7 +15,7 @@ from aegis.data.domain import show
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, MappedMask, as_objects
-from aegis.masking.parameter import Rule, Text, Whole, check_parameters
+from aegis.masking.parameter import Rule, Text, Whole
 
 _LEAST_KEY_BYTES = 16
 
@@ -33,6 +33,7 @@ class Pseudonym(MappedMask):
     """
 
     name: ClassVar[str] = "pseudonym"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     needs_secret: ClassVar[bool] = True
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         # A hash without a key is undone by hashing guesses, so the familiar name gets the keyed one.
@@ -50,12 +51,6 @@ class Pseudonym(MappedMask):
     key_file: str | None = None
     key_variable: str = "AEGIS_PSEUDONYM_KEY"
     length: int = 16
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def on_values(self, values: Values) -> Values:
         key = self._key()
@@ -107,18 +102,13 @@ class Token(MappedMask):
     """
 
     name: ClassVar[str] = "token"
+    kind_written: ClassVar[Kind | None] = Kind.TEXT
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tokenize": {}}
     injective: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("Ana Lima", "c41f7ab2900d6e35")
     rules: ClassVar[Mapping[str, Rule]] = {"length": Whole(at_least=8, at_most=64)}
 
     length: int = 16
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def kind_after(self, kind: Kind) -> Kind:
-        return Kind.TEXT
 
     def on_values(self, values: Values) -> Values:
         tokens: dict[object, str] = {}

@@ -24,7 +24,7 @@ class KAnonymity(ClassModel):
     name: ClassVar[str] = "k-anonymity"
     bound: ClassVar[Bound] = Bound.AT_LEAST
     reference: ClassVar[str] = "Samarati and Sweeney 1998"
-    asked: ClassVar[str] = "k"
+    threshold_name: ClassVar[str] = "k"
     rules: ClassVar[Mapping[str, Rule]] = {"k": Range(low=1, whole=True)}
     written: ClassVar[Written] = Written(word="k", bare="k")
 
@@ -59,7 +59,7 @@ class AlphaKAnonymity(ClassModel):
     name: ClassVar[str] = "alpha-k-anonymity"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "Wong et al. 2006"
-    asked: ClassVar[str] = "alpha"
+    threshold_name: ClassVar[str] = "alpha"
     rules: ClassVar[Mapping[str, Rule]] = {"alpha": Range(above=True, high=1), "k": Range(low=1, whole=True)}
     written: ClassVar[Written] = Written(word="alpha", bare="alpha", inherits=("k",))
 

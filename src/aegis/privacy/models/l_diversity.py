@@ -26,7 +26,7 @@ class DistinctLDiversity(ClassModel):
     name: ClassVar[str] = "distinct-l-diversity"
     bound: ClassVar[Bound] = Bound.AT_LEAST
     reference: ClassVar[str] = _SOURCE
-    asked: ClassVar[str] = "l"
+    threshold_name: ClassVar[str] = "l"
     rules: ClassVar[Mapping[str, Rule]] = {"l": Range(low=1, whole=True)}
     written: ClassVar[Written] = Written(word="l", bare="l", kind="distinct", usual=True)
 
@@ -56,7 +56,7 @@ class EntropyLDiversity(ClassModel):
     name: ClassVar[str] = "entropy-l-diversity"
     bound: ClassVar[Bound] = Bound.AT_LEAST
     reference: ClassVar[str] = _SOURCE
-    asked: ClassVar[str] = "l"
+    threshold_name: ClassVar[str] = "l"
     rules: ClassVar[Mapping[str, Rule]] = {"l": Range(low=1)}
     written: ClassVar[Written] = Written(word="l", bare="l", kind="entropy")
 
@@ -86,7 +86,7 @@ class RecursiveLDiversity(ClassModel):
     name: ClassVar[str] = "recursive-l-diversity"
     bound: ClassVar[Bound] = Bound.BELOW
     reference: ClassVar[str] = _SOURCE
-    asked: ClassVar[str] = "c"
+    threshold_name: ClassVar[str] = "c"
     rules: ClassVar[Mapping[str, Rule]] = {"c": Range(above=True), "l": Range(low=1, whole=True)}
     written: ClassVar[Written] = Written(word="l", bare="c", kind="recursive")
 

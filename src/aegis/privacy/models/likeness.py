@@ -24,7 +24,7 @@ class BasicBetaLikeness(ClassModel):
     name: ClassVar[str] = "basic-beta-likeness"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "Cao and Karras 2012"
-    asked: ClassVar[str] = "beta"
+    threshold_name: ClassVar[str] = "beta"
     rules: ClassVar[Mapping[str, Rule]] = {"beta": Range(above=True)}
     written: ClassVar[Written] = Written(word="beta", bare="beta", kind="basic", usual=True)
 
@@ -55,7 +55,7 @@ class EnhancedBetaLikeness(ClassModel):
     name: ClassVar[str] = "enhanced-beta-likeness"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "Cao and Karras 2012"
-    asked: ClassVar[str] = "beta"
+    threshold_name: ClassVar[str] = "beta"
     rules: ClassVar[Mapping[str, Rule]] = {"beta": Range(above=True)}
     written: ClassVar[Written] = Written(word="beta", bare="beta", kind="enhanced")
 
@@ -89,7 +89,7 @@ class DeltaDisclosure(ClassModel):
     name: ClassVar[str] = "delta-disclosure"
     bound: ClassVar[Bound] = Bound.BELOW
     reference: ClassVar[str] = "Brickell and Shmatikov 2008"
-    asked: ClassVar[str] = "delta"
+    threshold_name: ClassVar[str] = "delta"
     rules: ClassVar[Mapping[str, Rule]] = {"delta": Range(above=True), "absent": OneOf(("counted", "ignored"))}
     written: ClassVar[Written] = Written(word="delta", bare="delta")
 

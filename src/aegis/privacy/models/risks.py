@@ -26,7 +26,7 @@ class _ChanceInClass(ClassModel):
 
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "El Emam and Dankar 2008"
-    asked: ClassVar[str] = "limit"
+    threshold_name: ClassVar[str] = "limit"
     rules: ClassVar[Mapping[str, Rule]] = {"limit": _CHANCE}
 
     @property
@@ -87,7 +87,7 @@ class MarketerRisk(ShareModel):
     name: ClassVar[str] = "marketer-risk"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "Dankar and El Emam 2010"
-    asked: ClassVar[str] = "limit"
+    threshold_name: ClassVar[str] = "limit"
     rules: ClassVar[Mapping[str, Rule]] = {"limit": _CHANCE}
     written: ClassVar[Written] = Written(word="risk", kind="marketer", bare="limit")
 
@@ -109,7 +109,7 @@ class LinkageRisk(ShareModel):
     name: ClassVar[str] = "linkage-risk"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "MO-OBAM, section on disclosure risk"
-    asked: ClassVar[str] = "share"
+    threshold_name: ClassVar[str] = "share"
     rules: ClassVar[Mapping[str, Rule]] = {"tau": _CHANCE, "share": Range(high=1)}
     written: ClassVar[Written] = Written(word="risk", kind="linkage", bare="tau")
 
@@ -138,7 +138,7 @@ class HomogeneityRisk(ShareModel):
     name: ClassVar[str] = "homogeneity-risk"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "MO-OBAM, section on disclosure risk"
-    asked: ClassVar[str] = "share"
+    threshold_name: ClassVar[str] = "share"
     rules: ClassVar[Mapping[str, Rule]] = {"share": Range(high=1)}
     written: ClassVar[Written] = Written(word="risk", kind="homogeneity", bare="share")
 

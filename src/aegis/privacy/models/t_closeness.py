@@ -41,7 +41,7 @@ class TCloseness(ClassModel):
     name: ClassVar[str] = "t-closeness"
     bound: ClassVar[Bound] = Bound.AT_MOST
     reference: ClassVar[str] = "Li, Li and Venkatasubramanian 2007"
-    asked: ClassVar[str] = "t"
+    threshold_name: ClassVar[str] = "t"
     rules: ClassVar[Mapping[str, Rule]] = {
         "t": Range(high=1),
         "distance": OneOf(("equal", "ordered", "hierarchical")),

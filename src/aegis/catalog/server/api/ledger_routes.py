@@ -1,4 +1,4 @@
-"""What left of a product, and what its provider judged together."""
+"""What was released from a product, and what its provider judged together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from aegis.catalog.service.catalog import Work
 router = ApiRouter(tags=["ledger"])
 
 
-@router.reads("/products/{product}/ledger", "What left of a product")
+@router.reads("/products/{product}/ledger", "What was released from a product")
 def show(work: Work, product: ProductPath) -> records.ProductLedger:
-    """Every release that left, to whom, whether the chain is intact, and the maskings that may leave next."""
+    """Every release that left, to whom, whether the chain is intact, and the maskings that may be released next."""
     return ledger.ledger(work, product=product)
 
 

@@ -19,7 +19,7 @@ WORDS: tuple[tuple[str, str], ...] = (
         "counts, summary",
         "how many records have which values, counted by the provider. The catalog ranks by these; it never sees rows",
     ),
-    ("expert", "somebody who knows how much may leave, and decides requests"),
+    ("expert", "somebody who knows how much may be released, and decides requests"),
     ("group", "the records that look alike in everything that could tell people apart. The larger, the safer"),
     (
         "identifying",

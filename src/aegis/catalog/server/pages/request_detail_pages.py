@@ -83,7 +83,7 @@ def show_request(context: PageContext) -> Response:
 
 
 def _already_out(work: Any, product_id: str, listed: Sequence[records.Configuration]) -> list[str]:
-    """What left of the product before, in words: a new release is judged together with all of it."""
+    """What was released from the product before, in words: a new release is judged together with all of it."""
     names = {configuration.id: configuration.name for configuration in listed}
     return [
         f"{names.get(release.configuration_id or '', 'a configuration of its own')}, {release.created_at:%Y-%m-%d}"
@@ -218,7 +218,7 @@ def choices(
     job: records.Job | None,
     together: Mapping[str, records.TogetherStanding] = MappingProxyType({}),
 ) -> list[Choice]:
-    """Ranked configurations first, from best to worst; what breaks the policy with what is out comes last."""
+    """Ranked configurations first, from best to worst; what breaks the policy with earlier releases comes last."""
     ranks: dict[str, tuple[int, str]] = {}
     kept_out: set[str] = set()
     if job is not None and job.state is JobState.DONE and job.result:
@@ -240,7 +240,7 @@ def choices(
             name=configuration.name,
             words=masks_in_words(configuration),
             note=ranks.get(configuration.content_id, (0, _unranked(configuration, kept_out)))[1]
-            + (", not beside what is out" if configuration.id in broken else ""),
+            + (", not beside earlier releases" if configuration.id in broken else ""),
             together=together.get(configuration.id),
         )
         for configuration in sorted(listed, key=order)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from aegis.arrays import Codes
-from aegis.counts.role_words import NUMBERS, PEOPLE, PERSON_NAMES, names_role, words_of
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
+from aegis.inspection.role_words import NUMBERS, PEOPLE, PERSON_NAMES, names_role, words_of
 
 _FEWEST = 20
 _MOST_ROWS = 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from aegis.library.release import Released, release
 from aegis.masking.configuration import Configuration
 from aegis.plural import count
 from aegis.releases.certificate import certificate_paths
-from aegis.result import Result, plain
+from aegis.result import AMONG_OTHERS, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,22 +41,22 @@ class AttackFigures:
 
 def exposing(attacks: Sequence[AttackFigures]) -> tuple[str, ...]:
     """The attacks that single somebody out."""
-    return tuple(each.name for each in attacks if each.singles_out)
+    return tuple(attack.name for attack in attacks if attack.singles_out)
 
 
 def exposure_words(attacks: Sequence[AttackFigures]) -> str:
     """Whether somebody is singled out; an attack that does not apply to the release was not run."""
     if names := exposing(attacks):
         return f"somebody is singled out by {', '.join(names)}"
-    ran = sum(each.not_applicable is None for each in attacks)
+    ran = sum(attack.not_applicable is None for attack in attacks)
     return f"nobody is singled out by {count(ran, 'attack')} on what is quasi-identifying"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Left(Result):
+class GuidedRelease(Result):
     """A release that left, with what attacks on it found."""
 
-    released: Released
+    released: Released = field(metadata=AMONG_OTHERS)
     attacks: tuple[AttackFigures, ...]
 
     @property
@@ -69,14 +69,6 @@ class Left(Result):
 
     def table_rows(self) -> list[dict[str, Any]]:
         return self.released.table_rows()
-
-    def to_json(self) -> dict[str, Any]:
-        """What was released, as `aegis release` answers, with the attacks."""
-        return {**self.released.to_json(), "attacks": plain(self.attacks)}
-
-    @classmethod
-    def fields_in(cls, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"released": Released.from_json(content), "attacks": content["attacks"]}
 
     @property
     def exposing(self) -> tuple[str, ...]:
@@ -113,7 +105,7 @@ def free_name(source: str, folder: Path) -> Path:
     return path
 
 
-def leave(
+def release_candidate(
     data: TableLike,
     made_by: Configuration | Finishing,
     *,
@@ -125,7 +117,7 @@ def leave(
     recipient: str | None = None,
     despite_ledger: str | None = None,
     overwrite: bool = False,
-) -> Left:
+) -> GuidedRelease:
     """Release the table by masks, or as boxes or clusters that are judged row by row, attacked before it appears.
 
     Raises, and writes nothing, if it fails.
@@ -148,7 +140,7 @@ def leave(
         raise DataError("boxes and clusters are judged row by row with the ledger of a file; write the table to one")
     figures = AttackFigures.__dataclass_fields__
     stated = released.certificate.content.get("attacks", [])
-    return Left(
+    return GuidedRelease(
         released=released,
-        attacks=tuple(AttackFigures(**{name: each[name] for name in figures}) for each in stated),
+        attacks=tuple(AttackFigures(**{name: attack[name] for name in figures}) for attack in stated),
     )

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Codes
 from aegis.counts.answer import ask
-from aegis.counts.associations import Association, FirstRows, associations
-from aegis.counts.person_column import agreeing_traits
-from aegis.counts.profile import Profile
-from aegis.counts.role_words import TRAITS, names_somebody, words_of
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
 from aegis.data.notation import Notation
 from aegis.data.schema import Role
 from aegis.data.written_values import misfits
+from aegis.inspection.associations import Association, FirstRows, associations
+from aegis.inspection.person_column import agreeing_traits
+from aegis.inspection.profile import Profile
+from aegis.inspection.role_words import TRAITS, names_somebody, words_of
 
 LOOKED_AT = 10_000
 """Shapes, formats and dependencies are read off so many rows."""
@@ -210,15 +210,15 @@ def _which_first(dates: Sequence[re.Match[str]]) -> str:
 
 def _confirmed(written: Sequence[Written], dataset: Dataset, marks: Sequence[Marks]) -> tuple[Written, ...]:
     """What all rows agree with, and not only the first ones; other engines than the embedded one read no notation."""
-    readable = [each for each in written if each.likely is not None]
+    readable = [column for column in written if column.likely is not None]
     if not readable or dataset.backend.name != "duckdb":
-        return tuple(each for each in written if each.likely is None)
+        return tuple(column for column in written if column.likely is None)
     notation = Notation(
-        **{how: tuple(each.column for each in readable if each.likely == how) for how in _READ_BY.values()}
+        **{how: tuple(column.column for column in readable if column.likely == how) for how in _READ_BY.values()}
     )
     missing = sorted({text for mark in marks for text in mark.texts})
     wrong = misfits(dataset.table, notation, missing=missing)
-    return tuple(each for each in written if not wrong.get(each.column))
+    return tuple(column for column in written if not wrong.get(column.column))
 
 
 def _people(profile: Profile, table: pa.Table, coded: FirstRows) -> tuple[People, ...]:

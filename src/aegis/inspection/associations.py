@@ -46,7 +46,7 @@ def associations(columns: Mapping[str, Codes], *, most: int = 12) -> tuple[Assoc
         for left, right in itertools.combinations(few, 2)
         if (strength := cramers_v(few[left], few[right])) >= WORTH_SAYING
     ]
-    return tuple(sorted(pairs, key=lambda each: -each.strength)[:most])
+    return tuple(sorted(pairs, key=lambda association: -association.strength)[:most])
 
 
 def cramers_v(left: Codes, right: Codes) -> float:
@@ -106,8 +106,8 @@ class Tells:
         >>> Tells(column="left", other="came", right=0.855, guessing=0.025, ranges=64).sentence()
         'tells in which of 64 ranges came lies (right in 85.5 % of rows, guessing in 2.5 %)'
         """
-        what = self.other if self.ranges is None else f"in which of {self.ranges} ranges {self.other} lies"
-        return f"tells {what} ({self._how_often()})"
+        subject = self.other if self.ranges is None else f"in which of {self.ranges} ranges {self.other} lies"
+        return f"tells {subject} ({self._how_often()})"
 
     def as_known(self) -> str:
         """The same of ``other``, which whoever knows ``column`` knows.
@@ -172,7 +172,7 @@ def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, .
     if label not in rows.codes:
         return ()
     shares = (rows.tells(column, label) for column in columns if column in rows.codes and column != label)
-    return tuple(each for each in shares if each.share >= _TELLS and each.right >= _RIGHT)
+    return tuple(tells for tells in shares if tells.share >= _TELLS and tells.right >= _RIGHT)
 
 
 def following(rows: FirstRows, known: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
@@ -180,15 +180,15 @@ def following(rows: FirstRows, known: Sequence[str], others: Sequence[str]) -> t
 
     One that several tell is named once, by the first.
     """
-    found: dict[str, Tells] = {}
+    followers: dict[str, Tells] = {}
     for column in known:
         for other in others:
-            if other in found or column == other or column not in rows.codes or other not in rows.codes:
+            if other in followers or column == other or column not in rows.codes or other not in rows.codes:
                 continue
             share = rows.lets_know(column, other)
             if share.share >= _TELLS and (1 - share.guessing) * rows.rows / 2 >= _FEWEST_ERRORS:
-                found[other] = share
-    return tuple(found.values())
+                followers[other] = share
+    return tuple(followers.values())
 
 
 def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.counts.answer import ask
-from aegis.counts.identifying_text import texts_that_identify
-from aegis.counts.person_column import several_rows_each
-from aegis.counts.role_words import (
+from aegis.data.dataset import Dataset
+from aegis.data.kind import DATES, Kind
+from aegis.data.schema import Role
+from aegis.errors import DataError
+from aegis.inspection.identifying_text import texts_that_identify
+from aegis.inspection.person_column import several_rows_each
+from aegis.inspection.role_words import (
     EARLIER,
     NUMBERS,
     OUTCOMES,
@@ -21,10 +25,6 @@ from aegis.counts.role_words import (
     names_somebody,
     words_of,
 )
-from aegis.data.dataset import Dataset
-from aegis.data.kind import DATES, Kind
-from aegis.data.schema import Role
-from aegis.errors import DataError
 from aegis.result import Result, plain
 
 _FEW_CLASSES = 20
@@ -188,9 +188,9 @@ def suggest_role(
     enough = present if kind is Kind.INTEGER else 0.98 * present
     if present > 20 and distinct >= enough and kind is not Kind.REAL:
         return Role.IDENTIFYING, "a value of its own in nearly every row"
-    each = several_rows_each(name, kind, distinct=distinct, present=present)
-    if each is not None:
-        return Role.IDENTIFYING, f"names somebody who has {each:.1f} rows on average"
+    rows_each = several_rows_each(name, kind, distinct=distinct, present=present)
+    if rows_each is not None:
+        return Role.IDENTIFYING, f"names somebody who has {rows_each:.1f} rows on average"
     if words & PEOPLE and words & NUMBERS and distinct > _FEW_CLASSES:
         return Role.IDENTIFYING, "by its name"
     if names_somebody(words) and distinct > 1:

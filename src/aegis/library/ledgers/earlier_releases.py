@@ -1,4 +1,5 @@
-"""What is out of a table, as a constraint on what may leave next: what everybody who holds it knows of each row."""
+"""The earlier releases of a table, as a constraint on what may be released next: what everybody who holds it knows of
+each row."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from aegis.data.dialect import lookup_table
 from aegis.data.engine import as_dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError
-from aegis.library.ledgers.recognition import Recognised
+from aegis.library.ledgers.recognition import RecognisedTable
 from aegis.library.ledgers.row_by_row import SameRows
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, Gone, Holder, Together, judge_together
 from aegis.releases.ledger import Ledger, Opening
-from aegis.releases.ledger_entry import ANYBODY, Leaving, recipient_key
+from aegis.releases.ledger_entry import ANYBODY, RecordedRelease, recipient_key
 from aegis.releases.row_classes import RowClasses
 from aegis.releases.row_digest import OWN, ROW, Digests
 
@@ -37,10 +38,10 @@ _MOST_TRIED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standing:
+class EarlierReleases:
     """A table with its ledger.
 
-    ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where something is out that
+    ``dataset`` is the table with the digest of each row, and with the column `KNOWN_CLASS` where an earlier release
     counts (``counted``); ``named`` has only the digests, and so has ``source``, which shows the rows as they are even
     where a table made of them is released. ``present`` are the digests of its rows, ``version`` that of all of it, None
     where nothing is ``to_release`` and the ledger knows one version only: then none is older than another.
@@ -55,7 +56,7 @@ class Standing:
     present: Codes
     version: str | None
     recipient: str
-    counted: Mapping[int, Leaving]
+    counted: Mapping[int, RecordedRelease]
     source: Dataset
     named: Dataset
     dataset: Dataset
@@ -63,7 +64,7 @@ class Standing:
     roles: Roles
     extra: Mapping[str, Codes]
     fewest: int
-    recognised: Recognised
+    recognised: RecognisedTable
     to_release: bool = False
     known: Codes | None = None
     """The known class of each row that the ledger knows, by the releases that count; None where none does."""
@@ -86,7 +87,7 @@ class Standing:
 
     @property
     def constrains(self) -> bool:
-        """Whether anything is out that a new release can be judged together with."""
+        """Whether there is an earlier release that a new release can be judged together with."""
         return bool(self.counted) and self.unjoinable is None
 
     def gone_from(self, table: ClassTable) -> Gone | None:
@@ -161,10 +162,10 @@ class Standing:
         return f"{VALUE}{self.attributes.index(name)}"
 
     def judge(self, table: ClassTable, policy: Policy) -> Together:
-        """Judge classes whose last column is the known class, together with everything that is out."""
+        """Judge classes whose last column is the known class, together with all earlier releases."""
         return judge_together(table, policy, gone=self.gone_from(table))
 
-    def narrowed_to(self, numbers: Sequence[int]) -> Standing:
+    def narrowed_to(self, numbers: Sequence[int]) -> EarlierReleases:
         """The same as if only these releases were out."""
         fewer = {number: self.counted[number] for number in numbers}
         extra = {name: self.extra[name] for name in uncovered(fewer, tuple(self.extra))}
@@ -174,14 +175,14 @@ class Standing:
     def different(self) -> tuple[int, ...]:
         """The numbers of the releases that count; of those that show the same the first stands for all."""
         firsts: dict[int, int] = {}
-        for number, leaving in self.counted.items():
-            firsts.setdefault(leaving.rows_as or number, number)
+        for number, recorded in self.counted.items():
+            firsts.setdefault(recorded.rows_as or number, number)
         return tuple(firsts.values())
 
-    def refusal(self, together: Together, judge: Callable[[Standing], Together]) -> str:
-        """Why a release may not leave beside what is out: with which releases it breaks which models, and what may.
+    def refusal(self, together: Together, judge: Callable[[EarlierReleases], Together]) -> str:
+        """Why a release may not follow the earlier ones: with which releases it breaks which models, and what may.
 
-        ``judge`` says what the release does ``together`` with some of what is out only.
+        ``judge`` says what the release does ``together`` with some of the earlier releases only.
         """
         numbers = self.different
         if 1 < len(numbers) <= _MOST_TRIED:
@@ -196,8 +197,8 @@ class Standing:
         )
 
 
-def _described(leaving: Leaving) -> str:
-    return leaving.name if leaving.recipient == ANYBODY else f"{leaving.name} to {leaving.recipient}"
+def _described(recorded: RecordedRelease) -> str:
+    return recorded.name if recorded.recipient == ANYBODY else f"{recorded.name} to {recorded.recipient}"
 
 
 def value_purpose(attribute: str) -> str:
@@ -205,83 +206,85 @@ def value_purpose(attribute: str) -> str:
     return f"value of {attribute}"
 
 
-def joined(standing: Standing) -> Standing:
-    """With the known class of every record, where something is out that counts."""
-    if not standing.counted:
-        return replace(standing, dataset=standing.named, known=None, holders=())
+def joined(earlier: EarlierReleases) -> EarlierReleases:
+    """With the known class of every record, where an earlier release counts."""
+    if not earlier.counted:
+        return replace(earlier, dataset=earlier.named, known=None, holders=())
     try:
-        known, mine = _known(standing, standing.counted)
-        holders = _holders(standing, known, mine)
+        known, mine = _known(earlier, earlier.counted)
+        holders = _holders(earlier, known, mine)
     except LedgerError as error:
-        return replace(standing, dataset=standing.named, known=None, holders=(), unjoinable=str(error))
-    place = standing.rows.found(standing.present)
+        return replace(earlier, dataset=earlier.named, known=None, holders=(), unjoinable=str(error))
+    place = earlier.rows.found(earlier.present)
     is_absent = np.ones(len(known), dtype=bool)
     is_absent[place[place >= 0]] = False
-    mine = mine + COMPANION * _companions(standing, known, place)
-    table = standing.named.table
-    lookup = lookup_table(table.get_backend(), pa.table({_KEY: standing.present, KNOWN_CLASS: mine}))
+    mine = mine + COMPANION * _companions(earlier, known, place)
+    table = earlier.named.table
+    lookup = lookup_table(table.get_backend(), pa.table({_KEY: earlier.present, KNOWN_CLASS: mine}))
     joined = table.left_join(lookup, table[ROW] == lookup[_KEY]).drop(_KEY)
-    if standing.to_release:  # counted, written and put on the record; a search counts it once
+    if earlier.to_release:  # counted, written and put on the record; a search counts it once
         joined = joined.cache()
     return replace(
-        standing,
-        dataset=with_roles_of(joined, standing.named),
+        earlier,
+        dataset=with_roles_of(joined, earlier.named),
         known=known,
         holders=holders,
         is_absent=is_absent,
-        kept=(standing.kept, joined),
+        kept=(earlier.kept, joined),
     )
 
 
-def _known(standing: Standing, counted: Mapping[int, Leaving]) -> tuple[Codes, Codes]:
+def _known(earlier: EarlierReleases, counted: Mapping[int, RecordedRelease]) -> tuple[Codes, Codes]:
     """The known class of each row that the ledger knows and of each row of the table, by some of the releases."""
-    known = standing.rows.known_classes([leaving.rows_as or n for n, leaving in counted.items()])
-    place = standing.rows.found(standing.present)
+    known = earlier.rows.known_classes([recorded.rows_as or n for n, recorded in counted.items()])
+    place = earlier.rows.found(earlier.present)
     mine = np.where(place >= 0, known[place], 0) if len(known) else np.zeros(len(place), dtype=np.int64)
-    for name in uncovered(counted, tuple(standing.extra)):  # as good as known to everybody
-        codes = standing.extra[name]
+    for name in uncovered(counted, tuple(earlier.extra)):  # as good as known to everybody
+        codes = earlier.extra[name]
         sizes = [int(mine.max()) + 1, int(codes.max()) + 1]
         mine = np.where(mine > 0, group_tuples(np.stack([mine, codes], axis=1), sizes)[1] + 1, 0)
     return known, mine
 
 
-def _holders(standing: Standing, known: Codes, mine: Codes) -> tuple[Holder, ...]:
+def _holders(earlier: EarlierReleases, known: Codes, mine: Codes) -> tuple[Holder, ...]:
     """Those who get a release for anybody where recipients hold theirs apart: each named one, and everybody else."""
-    if not standing.apart:
+    if not earlier.apart:
         return ()
-    names = dict.fromkeys(recipient_key(leaving.recipient) for leaving in standing.counted.values())
-    held_by = {name: {n: each for n, each in standing.counted.items() if each.is_held_as(name)} for name in names}
-    different = {frozenset(each.rows_as or n for n, each in some.items()): some for some in held_by.values()}
+    names = dict.fromkeys(recipient_key(recorded.recipient) for recorded in earlier.counted.values())
+    held_by = {
+        name: {n: recorded for n, recorded in earlier.counted.items() if recorded.is_held_as(name)} for name in names
+    }
+    different = {frozenset(recorded.rows_as or n for n, recorded in some.items()): some for some in held_by.values()}
     holders = []
     for some in different.values():
-        theirs, mine_as_theirs = _known(standing, some)
+        theirs, mine_as_theirs = _known(earlier, some)
         known_as = np.zeros(int(max(known.max(initial=0), mine.max(initial=0))) + 1, dtype=np.int64)
-        if not standing.extra:  # with any, records that are gone cannot be judged at all
+        if not earlier.extra:  # with any, records that are gone cannot be judged at all
             known_as[known] = theirs
         known_as[mine] = mine_as_theirs
-        holders.append(Holder(known_as=known_as, unseen=_unseen(some, standing.attributes)))
+        holders.append(Holder(known_as=known_as, unseen=_unseen(some, earlier.attributes)))
     return tuple(holders)
 
 
-def _unseen(counted: Mapping[int, Leaving], attributes: Sequence[str]) -> frozenset[str]:
+def _unseen(counted: Mapping[int, RecordedRelease], attributes: Sequence[str]) -> frozenset[str]:
     """The sensitive columns that not every one of these releases shows."""
-    return frozenset(name for name in attributes if any(name not in each.columns for each in counted.values()))
+    return frozenset(name for name in attributes if any(name not in recorded.columns for recorded in counted.values()))
 
 
-def _companions(standing: Standing, known: Codes, place: Codes) -> Codes:
+def _companions(earlier: EarlierReleases, known: Codes, place: Codes) -> Codes:
     """Which rows stay out of the next release, so that those of their known class that are gone are not alone.
 
     Without them the whole class would have to stay out. They are the first by their digests: the same every time.
     """
     chosen = np.zeros(len(place), dtype=np.int64)
-    if standing.extra or not len(known):
+    if earlier.extra or not len(known):
         return chosen
     is_gone = np.ones(len(known), dtype=bool)
     is_gone[place[place >= 0]] = False
     gone = np.bincount(known[is_gone & (known > 0)], minlength=int(known.max(initial=0)) + 1)
-    wanted = np.where(gone > 0, np.maximum(standing.fewest - gone, 0), 0)
+    wanted = np.where(gone > 0, np.maximum(earlier.fewest - gone, 0), 0)
     rows = np.flatnonzero((place >= 0) & (wanted[known[place]] > 0))
-    order = rows[np.lexsort((standing.present[rows], known[place[rows]]))]
+    order = rows[np.lexsort((earlier.present[rows], known[place[rows]]))]
     classes = known[place[order]]
     begins = np.flatnonzero(np.concatenate([[True], classes[1:] != classes[:-1]])) if len(order) else order
     rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.concatenate([begins, [len(order)]])))
@@ -289,9 +292,11 @@ def _companions(standing: Standing, known: Codes, place: Codes) -> Codes:
     return chosen
 
 
-def uncovered(counted: Mapping[int, Leaving], quasi: Sequence[str]) -> tuple[str, ...]:
+def uncovered(counted: Mapping[int, RecordedRelease], quasi: Sequence[str]) -> tuple[str, ...]:
     """The quasi-identifiers that an earlier release showed without calling them so."""
-    shown = {name for leaving in counted.values() for name in leaving.columns if name not in leaving.quasi_identifying}
+    shown = {
+        name for recorded in counted.values() for name in recorded.columns if name not in recorded.quasi_identifying
+    }
     return tuple(name for name in quasi if name in shown)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from aegis.counts.profile import profile, suggest_role
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
+from aegis.inspection.profile import profile, suggest_role
 
 
 def _suggested(**columns: Sequence[object]) -> dict[str, Role]:

@@ -67,7 +67,7 @@ def texts_that_identify(dataset: Dataset, columns: Collection[str] | None = None
         # each time, and from everywhere. The first ones would be those that begin with the same letters.
         texts = first.select(text=first[name].cast("string")).distinct().drop_null()
         stretches = texts.mutate(stretch=ibis.ntile(_VALUES).over(order_by=texts["text"])).group_by("stretch")
-        some = ask(stretches.aggregate(text=lambda each: each["text"].min(), values=lambda each: each.count()))
+        some = ask(stretches.aggregate(text=lambda table: table["text"].min(), values=lambda table: table.count()))
         seen = looks_like(
             some["text"].to_pylist(),
             distinct=sum(some["values"].to_pylist()),

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aegis.counts.identifying_text import (
+from aegis.data.engine import open_dataset
+from aegis.inspection.identifying_text import (
     FIRST_NAMES,
     is_card,
     is_iban,
@@ -18,7 +19,6 @@ from aegis.counts.identifying_text import (
     luhn,
     texts_that_identify,
 )
-from aegis.data.engine import open_dataset
 from aegis.masking.mask import MASKS
 
 RNG = np.random.default_rng(3)
