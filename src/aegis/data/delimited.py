@@ -53,6 +53,7 @@ _RECORD_FORMS = {
     "e-mail": "[^@ ]+@[^@ ]+[.][^@ ]+",
 }
 _NEARLY_ALL = 0.95
+_LONGEST_HEADER = 1_000_000
 
 
 def read(
@@ -264,19 +265,46 @@ def _header_line(path: Path, encoding: str, *, named: str) -> str:
 
 
 def header_in(file: IO[bytes], *, named: str, encoding: str = "utf-8") -> str:
-    """The first line of an open file, which is read from its beginning."""
+    """The header of an open file, which is read from its beginning: its first line, or more where a quote holds them
+    together; between those a space stands for the line end.
+    """
     lines = io.TextIOWrapper(file, encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="")
     try:
-        header = lines.readline(1_000_000)
+        header = lines.readline(_LONGEST_HEADER)
+        quoted = _ends_quoted(header)
+        while quoted and len(header) < _LONGEST_HEADER and (line := lines.readline(_LONGEST_HEADER)):
+            header = f"{header.rstrip()} {line.lstrip()}"
+            quoted = _ends_quoted(line, quoted=True)
     except UnicodeError:
         raise DataError(
             f"{named} is not text in {encoding}; name its encoding, for example --encoding latin-1"
         ) from None
     finally:
         lines.detach()  # whoever opened it closes it
+    if quoted:
+        raise DataError(f"the header of {named} has a quote that is not closed; repair it")
     if not header.strip():
         raise DataError(f"{named} is empty; it needs a header line and rows")
     return header.rstrip("\r\n")
+
+
+def _ends_quoted(line: str, *, quoted: bool = False) -> bool:
+    """Whether a field that a quote opened goes on after the line, which may begin in one.
+
+    >>> _ends_quoted('a,"b'), _ends_quoted('a,"b""'), _ends_quoted('a,"b,"'), _ends_quoted('5" pipe,b')
+    (True, True, False, False)
+    >>> _ends_quoted('b",c', quoted=True), _ends_quoted('b",c,"', quoted=True)
+    (False, True)
+    """
+    before = ""
+    for mark in re.findall(r'"+|[^"]+', line):
+        if mark[0] != '"':
+            before = mark[-1]
+        elif quoted:
+            quoted = len(mark) % 2 == 0  # two stand for one
+        else:
+            quoted = (not before or before in DELIMITERS) and len(mark) % 2 == 1
+    return quoted
 
 
 def delimiter_of(header: str) -> str:
