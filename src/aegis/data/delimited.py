@@ -53,7 +53,6 @@ _RECORD_FORMS = {
     "e-mail": "[^@ ]+@[^@ ]+[.][^@ ]+",
 }
 _NEARLY_ALL = 0.95
-_LONGEST_HEADER = 1_000_000
 
 
 def read(
@@ -265,38 +264,33 @@ def _header_line(path: Path, encoding: str, *, named: str) -> str:
 
 
 def header_in(file: IO[bytes], *, named: str, encoding: str = "utf-8") -> str:
-    """The header of an open file, which is read from its beginning: its first line, or more where a quote holds them
-    together; between those a space stands for the line end.
-    """
+    """The first line of an open file, which is read from its beginning."""
     lines = io.TextIOWrapper(file, encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="")
     try:
-        header = lines.readline(_LONGEST_HEADER)
-        quoted = _ends_quoted(header)
-        while quoted and len(header) < _LONGEST_HEADER and (line := lines.readline(_LONGEST_HEADER)):
-            header = f"{header.rstrip()} {line.lstrip()}"
-            quoted = _ends_quoted(line, quoted=True)
+        header = lines.readline(1_000_000)
     except UnicodeError:
         raise DataError(
             f"{named} is not text in {encoding}; name its encoding, for example --encoding latin-1"
         ) from None
     finally:
         lines.detach()  # whoever opened it closes it
-    if quoted:
-        raise DataError(f"the header of {named} has a quote that is not closed; repair it")
+    if _ends_quoted(header):
+        raise DataError(
+            f"the header of {named} has a quote that is not closed on its line; close it, and write each column name "
+            "on one line"
+        )
     if not header.strip():
         raise DataError(f"{named} is empty; it needs a header line and rows")
     return header.rstrip("\r\n")
 
 
-def _ends_quoted(line: str, *, quoted: bool = False) -> bool:
-    """Whether a field that a quote opened goes on after the line, which may begin in one.
+def _ends_quoted(line: str) -> bool:
+    """Whether a field that a quote opened goes on after the line.
 
     >>> _ends_quoted('a,"b'), _ends_quoted('a,"b""'), _ends_quoted('a,"b,"'), _ends_quoted('5" pipe,b')
     (True, True, False, False)
-    >>> _ends_quoted('b",c', quoted=True), _ends_quoted('b",c,"', quoted=True)
-    (False, True)
     """
-    before = ""
+    quoted, before = False, ""
     for mark in re.findall(r'"+|[^"]+', line):
         if mark[0] != '"':
             before = mark[-1]
