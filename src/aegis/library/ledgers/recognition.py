@@ -196,8 +196,10 @@ def _is_there(table: RegisteredTable) -> bool:
 
 
 def _elsewhere(name: str, table: RegisteredTable) -> str:
+    folder = table.ledger.parent.name or "/"
+    other = table.source if table.source != name else f"another table called {name}, whose ledger is in {folder}"
     return (
-        f"{name} holds rows of {table.source}, of which something was released before: give its ledger with "
+        f"{name} holds rows of {other}, of which something was released before: give its ledger with "
         f"--ledger {table.ledger}, so that both are judged together (--ledger none judges it alone)"
     )
 
