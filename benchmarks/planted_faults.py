@@ -22,10 +22,10 @@ import pyarrow as pa
 from _result import write
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role
-from aegis.inspection.associations import leaks
 from aegis.inspection.findings import find
 from aegis.inspection.identifying_text import luhn
 from aegis.inspection.profile import profile
+from aegis.inspection.telling import leaks
 from aegis.library.guided.looking import Look, suggest_roles
 
 ROWS = 2_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from aegis.attacks.attack import ATTACKS, Attack, AttackResult, NotApplicable
 from aegis.attacks.scene import Scene
@@ -28,13 +29,21 @@ def run_attacks(
     Attacks that read off groups are also run on all releases, linked row by row: groups are smaller there.
     """
     results = []
-    for number, made in enumerate(attacks):
+    for number, made in enumerate(_knowing_too(attacks, scene.told)):
         if progress is not None:
             progress(number, len(attacks), made.name)
         results.append(_result(made, scene, (limits or {}).get(made.name)))
     if progress is not None:
         progress(len(attacks), len(attacks), "done")
     return tuple(results)
+
+
+def _knowing_too(attacks: Sequence[Attack], told: Sequence[str]) -> tuple[Attack, ...]:
+    """The attacks, saying that whoever knows quasi-identifiers knows what they tell."""
+    if not told:
+        return tuple(attacks)
+    too = f"quasi-identifiers (and what they tell: {', '.join(told)})"
+    return tuple(replace(made, knows=made.knows.replace("quasi-identifiers", too, 1)) for made in attacks)
 
 
 def _result(made: Attack, scene: Scene, limit: float | None) -> AttackResult:

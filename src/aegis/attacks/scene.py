@@ -46,7 +46,8 @@ class Scene:
     """What an attack is given.
 
     ``people`` is None where the true table is not at hand: then claims can be counted and not checked. ``unit`` is the
-    column of the true table that says whose records they are, where somebody may have several.
+    column of the true table that says whose records they are, where somebody may have several. ``told`` are the columns
+    that quasi-identifiers tell, such as the weekday of a date: whoever knows those knows these.
     """
 
     releases: tuple[HeldRelease, ...]
@@ -55,6 +56,7 @@ class Scene:
     policy: Policy | None = None
     seed: int = 0
     unit: str | None = None
+    told: tuple[str, ...] = ()
     _whole: dict[int, tuple[View, Candidates]] = field(init=False, default_factory=dict)
 
     def __repr__(self) -> str:
@@ -74,8 +76,8 @@ class Scene:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """What an attacker knows of people unless an attack says more: their quasi-identifiers."""
-        return self.roles.quasi_identifying
+        """What an attacker knows of people unless an attack says more: their quasi-identifiers, and what those tell."""
+        return (*self.roles.quasi_identifying, *self.told)
 
     @property
     def sensitive(self) -> tuple[str, ...]:

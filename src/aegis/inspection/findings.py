@@ -24,13 +24,12 @@ from aegis.data.kind import Kind
 from aegis.data.notation import Notation
 from aegis.data.schema import Role
 from aegis.data.written_values import misfits
-from aegis.inspection.associations import Association, FirstRows, associations
+from aegis.inspection.associations import Association, associations
+from aegis.inspection.first_rows import LOOKED_AT, FirstRows, as_numbers, first_rows
 from aegis.inspection.person_column import agreeing_traits
 from aegis.inspection.profile import Profile
 from aegis.inspection.role_words import TRAITS, names_somebody, words_of
 
-LOOKED_AT = 10_000
-"""Shapes, formats and dependencies are read off so many rows."""
 SURE_MARKS = ("?", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "NULL", "null", "(null)", "\\N", "Null")
 """Texts that are no value of anything."""
 LIKELY_MARKS = ("-", "--", ".", "..", "none", "None", "missing", "Missing", "unknown", "n.a.", "nil", "*")
@@ -46,7 +45,6 @@ _READ_BY = {
 }
 _MONTHS = 12
 _MOSTLY = 0.97
-_BINS, _ROWS_A_BIN = 64, 16
 _SHAPE_BARS = 12
 
 
@@ -113,7 +111,7 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
     table = _fetched(dataset)
     texts = [column.name for column in dataset.schema if column.kind is Kind.TEXT]
     marks = _marks(dataset, table, texts)
-    coded = _coded(table, dataset)
+    coded = first_rows(table, dataset.schema)
     findings = Findings(
         marks=marks,
         written=_confirmed(_written(table, texts, {mark.column: mark.texts for mark in marks}), dataset, marks),
@@ -127,38 +125,6 @@ def find(dataset: Dataset, profile: Profile) -> tuple[Findings, FirstRows]:
 
 def _fetched(dataset: Dataset) -> pa.Table:
     return ask(dataset.table.limit(LOOKED_AT))
-
-
-def _coded(table: pa.Table, dataset: Dataset) -> FirstRows:
-    codes = {column.name: _codes(table[column.name], column.kind) for column in dataset.schema}
-    codes = {name: each for name, each in codes.items() if each.max(initial=0) > 0}
-    ordered = [column.name for column in dataset.schema if column.kind.is_ordered and column.name in codes]
-    exact = {name: _in_order(table[name]) for name in ordered}
-    in_ranges = {name: each for name, each in exact.items() if each.max() > codes[name].max()}
-    return FirstRows(rows=len(table), codes=codes, exact=in_ranges)
-
-
-def _codes(column: pa.ChunkedArray, kind: Kind) -> Codes:
-    """Small codes; 0 is a missing value where there is one. Ordered values are put into ranges if they are many."""
-    packed = column.combine_chunks().dictionary_encode()
-    indices = pc.fill_null(packed.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    bins = min(_BINS, max(len(indices) // _ROWS_A_BIN, 2))
-    if kind.is_ordered and len(packed.dictionary) > bins:
-        ranks = np.argsort(np.argsort(_numbers(packed.dictionary)))
-        order = np.where(indices >= 0, ranks[indices], -1)
-        present = np.sort(order[order >= 0])
-        edges = np.unique(present[np.linspace(0, len(present) - 1, bins + 1).astype(int)[1:-1]])
-        binned = np.searchsorted(edges, order, side="right") + 1
-        return np.where(order >= 0, binned, 0)
-    return indices + 1
-
-
-def _numbers(values: pa.Array) -> NDArray[np.float64]:
-    if pa.types.is_temporal(values.type):
-        values = values.cast(pa.timestamp("us")).cast(pa.int64())
-    # Whole numbers beyond 2^53 lose their last digits: what is made of them are ranges.
-    numbers: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return numbers
 
 
 def _marks(dataset: Dataset, table: pa.Table, texts: Sequence[str]) -> tuple[Marks, ...]:
@@ -251,14 +217,6 @@ def _exact(column: pa.ChunkedArray) -> Codes:
     return codes
 
 
-def _in_order(column: pa.ChunkedArray) -> Codes:
-    """A code for every value of numbers or dates, a smaller one for a smaller value; 0 is a missing one."""
-    packed = column.combine_chunks().dictionary_encode()
-    indices = pc.fill_null(packed.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    ranks = np.argsort(np.argsort(_numbers(packed.dictionary), kind="stable"), kind="stable") + 1
-    return np.where(indices >= 0, ranks[indices], 0).astype(np.int64)
-
-
 def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:
     """Heights of a few bars: ranges of equal width for numbers and dates, the most common first for others."""
     present = column.drop_null().combine_chunks()
@@ -266,7 +224,7 @@ def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:
         return ()
     counts: NDArray[Any]
     if kind.is_ordered:
-        numbers = _numbers(present)
+        numbers = as_numbers(present)
         low, high = np.quantile(numbers, [0.01, 0.99])
         inside = numbers[(numbers >= low) & (numbers <= high)]
         counts = np.histogram(inside, bins=min(_SHAPE_BARS, max(len(np.unique(inside)), 1)))[0]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.commands.release import Release
 from aegis.data.engine import read_frame
 from aegis.library.ledgers.row_by_row import SameRows
+from aegis.library.ledgers.shown_columns import hides
 from aegis.library.releasing.listed_values import listed_values
 from aegis.library.releasing.release_attacks import attack_draft, attacks_wanted
 from aegis.library.releasing.release_certificate import certificate_of, utility_kept
@@ -22,7 +23,9 @@ from aegis.library.releasing.release_draft import draft_of, measure_draft, outpu
 from aegis.library.releasing.release_judgement import judge_release, treated
 from aegis.library.releasing.release_record import remember_release
 from aegis.library.releasing.release_source import count_published, fitted_configuration, open_source
+from aegis.library.releasing.told_columns import told_columns, told_warning
 from aegis.library.tables.unlisted import named_warning
+from aegis.masking.masks.identity import Identity
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
@@ -42,8 +45,9 @@ class Released(Result):
     None where it was judged alone. ``unlisted_are_insensitive`` are masked columns without a role,
     ``insensitive_as_the_rest`` those that were named insensitive all at once, ``left_out_as_identifying`` those that
     look as if they named people and that nobody named: they were not written. ``insensitive_that_look_identifying``
-    look so too and were written, because somebody named them insensitive. ``unit`` is the column that says whose
-    records they are, where people were counted.
+    look so too and were written, because somebody named them insensitive. ``told_by_quasi_identifiers`` says of each
+    column that is not quasi-identifying how well whoever knows the quasi-identifiers knows it, where that is well.
+    ``unit`` is the column that says whose records they are, where people were counted.
     """
 
     out: str
@@ -60,6 +64,7 @@ class Released(Result):
     insensitive_as_the_rest: tuple[str, ...] = ()
     left_out_as_identifying: tuple[str, ...] = ()
     insensitive_that_look_identifying: tuple[str, ...] = ()
+    told_by_quasi_identifiers: tuple[str, ...] = ()
     unit: str | None = None
 
     @property
@@ -92,6 +97,7 @@ class Released(Result):
         if order is not None:
             same = SameRows(**{**order, "columns": tuple(order["columns"])})
             texts += [] if same.is_certain else [same.warning()]
+        texts += self.told_by_quasi_identifiers
         if self.insensitive_that_look_identifying:
             texts.append(named_warning(self.insensitive_that_look_identifying))
         if self.left_out_as_identifying:
@@ -137,15 +143,19 @@ def release(options: Release) -> Released:
     table = treated(source, counts, judged)
     with draft_of(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = measure_draft(draft, source, counts, judged=judged.own)  # ④ draft → counts → verdict
+        masks = counts.masked.masks
+        shown = [name for name in draft.dataset.schema.names if not hides(masks.get(name, Identity()))]
+        told = told_columns(source.original, source.published_roles, shown)
         attacked = attack_draft(
             draft.dataset,
             source.original,
             attacks=attacks,
-            masks=counts.masked.masks,
+            masks=masks,
             roles=source.published_roles,
             all_roles=source.roles,
             policy=source.policy,
             earlier=source.earlier,
+            told=told,
         )
         listed = listed_values(source, counts)
         certificate = certificate_of(  # ⑤
@@ -174,5 +184,6 @@ def release(options: Release) -> Released:
         insensitive_as_the_rest=source.as_the_rest,
         left_out_as_identifying=source.suspicious,
         insensitive_that_look_identifying=source.suspicious_and_named,
+        told_by_quasi_identifiers=tuple(map(told_warning, told)),
         unit=source.policy.unit,
     )

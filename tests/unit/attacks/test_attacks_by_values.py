@@ -44,6 +44,18 @@ def test_classes_of_six_single_out_nobody(stage: Stage, find: Find, name: str) -
     assert (result.singled_out, result.right, result.exposed_share) == (0, 0, 0.0)
 
 
+def test_whoever_knows_what_quasi_identifiers_tell_looks_by_it_too(stage: Stage, find: Find) -> None:
+    """The weekday of the birthday, say: with it every second person stands alone, and the result says so."""
+    told = [f"d{row}" if row % 2 else "d" for row in range(12)]
+    scene = stage({**ORIGINAL, "weekday": told}, released(weekday=told), masks=[DECADES])
+    assert find("prosecutor", scene).singled_out == 0
+    alone = sum(told.count(day) == 1 for day in told)
+    result = find("prosecutor", replace(scene, told=("weekday",)))
+    assert (result.singled_out, result.right) == (alone, alone)
+    assert "quasi-identifiers (and what they tell: weekday)" in result.knows
+    assert find("homogeneity", replace(scene, told=("weekday",))).singled_out >= alone
+
+
 VISITS: dict[str, list[Any]] = {**ORIGINAL, "name": ["person-0000"] * 6 + [f"person-{i:04d}" for i in range(1, 7)]}
 
 

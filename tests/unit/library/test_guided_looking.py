@@ -13,7 +13,7 @@ import pytest
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
-from aegis.inspection.associations import dependent
+from aegis.inspection.telling import dependent
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.looking import (
     AS_SAID,
@@ -177,7 +177,9 @@ def test_what_was_named_insensitive_stays_so_however_much_it_tells() -> None:
     roles = {each.column: each for each in decided}
     assert roles["cohort"].role is roles["generation"].role is Role.INSENSITIVE, "cohort tells two, and stays"
     assert [note.partition(" ")[0] for note in notes] == ["cohort", "generation"]
-    assert notes[1].endswith("because you named it insensitive: no promise counts what it adds")
+    assert notes[1].endswith(
+        "because you named it insensitive: k does not count what it adds, and the attacks on the release do"
+    )
 
 
 def test_codes_of_regions_tell_their_country_though_their_order_means_nothing() -> None:

@@ -184,3 +184,29 @@ def test_a_certificate_that_shows_part_of_it_is_not_verified(tmp_path: Path) -> 
     verified = aegis.verify(done.out, done.certificate_path)
     assert not verified.verified
     assert "shows part of it" in str(verified.reason)
+
+
+def _visits() -> pd.DataFrame:
+    days = pd.Timestamp("2022-01-01") + pd.to_timedelta([row * 7919 % 699 for row in range(1398)], "D")
+    illness = ["flu", "cold", "gout"]
+    return pd.DataFrame(
+        {"admitted": days, "weekday": days.day_name(), "illness": [illness[row * row // 3 % 3] for row in range(1398)]}
+    )
+
+
+def test_a_weekday_beside_a_masked_day_is_warned_of_and_attacked(tmp_path: Path) -> None:
+    policy = {"quasi_identifying": ["admitted"], "sensitive": ["illness"], "k": 20}
+    by_month = {"admitted": {"date_truncate": {"unit": "month"}}}
+    options = {"config": by_month, "insensitive": ["weekday"]}
+    done = _release(tmp_path, _visits(), policy=policy, attacks=["prosecutor"], **options)
+    (told,) = done.told_by_quasi_identifiers
+    assert told in done.warnings
+    assert told.startswith("weekday is known to whoever knows admitted, by its weekday (right in 100.0 %")
+    (result,) = done.certificate.content["attacks"]
+    assert "(and what they tell: weekday)" in result["knows"]
+    assert done.smallest_class >= 20
+    limited = {**policy, "attacks": {"marketer": 0.05}}
+    with pytest.raises(PolicyNotSatisfiedError, match=r"weekday is known to whoever knows admitted, .* name it quasi"):
+        _release(tmp_path, _visits(), policy=limited, overwrite=True, **options)
+    masked = {**options, "config": {**by_month, "weekday": "suppress"}}
+    assert _release(tmp_path, _visits(), policy=limited, overwrite=True, **masked).told_by_quasi_identifiers == ()

@@ -37,7 +37,7 @@ def minimality(scene: Scene) -> Claims | NotApplicable:
             reason="no model asks for exactly two sensitive values in a group: what is hidden tells no single one"
         )
     groups = _masked_groups(scene, release)
-    starred = starred_rows(release.texts, scene.known)
+    starred = starred_rows(release.texts, scene.roles.quasi_identifying)
     if groups is None or not starred.any():
         return NotApplicable(reason="no row is starred, or what the masks write is not known")
     hidden, size = _hidden(scene, release, groups)
@@ -72,7 +72,7 @@ def _masked_groups(scene: Scene, release: HeldRelease) -> Codes | None:
     """The group that each person would be in: what the masks write of the quasi-identifiers."""
     people = scene.truth
     parts, sizes = [], []
-    for name in scene.known:
+    for name in scene.roles.quasi_identifying:
         domain = people.domains[name]
         counts = np.bincount(people.codes[name], minlength=domain.size)
         written = written_by(release.masks.get(name, Identity()), domain, counts)
@@ -90,8 +90,8 @@ def _hidden(
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], Codes]:
     """Which groups the release does not show, and how many members each has."""
     size = np.bincount(groups)
-    shown = np.flatnonzero(~starred_rows(release.texts, scene.known))
-    fits = Candidates.find(part_of(release.view, shown), scene.truth, scene.known).rows > 0
+    shown = np.flatnonzero(~starred_rows(release.texts, scene.roles.quasi_identifying))
+    fits = Candidates.find(part_of(release.view, shown), scene.truth, scene.roles.quasi_identifying).rows > 0
     hidden = np.ones(len(size), dtype=bool)
     hidden[groups[fits]] = False
     return hidden, size

@@ -14,7 +14,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.project import Project
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
-from aegis.inspection.associations import dependent, following
+from aegis.inspection.telling import dependent, following
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.looking import (
     AS_GIVEN,
@@ -90,7 +90,11 @@ def checked(seen: Look, decided: Sequence[SuggestedRole]) -> tuple[tuple[Suggest
         )
     for dependence in following(seen.rows, quasi, [name for name in others if name not in found]):
         why = f"{dependence.as_known()}, which is quasi-identifying"
-        found[dependence.other] = (dependence.as_known(), why, "no promise counts what it adds")
+        found[dependence.other] = (
+            dependence.as_known(),
+            why,
+            "k does not count what it adds, and the attacks on the release do",
+        )
     notes = []
     for name, (so, why, what_of_it) in found.items():
         before = roles[name]

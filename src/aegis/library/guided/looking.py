@@ -10,9 +10,10 @@ from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import LabelError
-from aegis.inspection.associations import FirstRows, dependent, following, leaks
 from aegis.inspection.findings import Findings, find
+from aegis.inspection.first_rows import FirstRows
 from aegis.inspection.profile import Profile, profile
+from aegis.inspection.telling import dependent, following, leaks
 from aegis.plural import count
 from aegis.privacy.models.l_diversity import DistinctLDiversity
 from aegis.result import plain

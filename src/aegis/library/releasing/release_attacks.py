@@ -10,6 +10,7 @@ from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyNotSatisfiedError
+from aegis.inspection.telling import Tells
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
 
@@ -47,12 +48,13 @@ def attack_draft(
     all_roles: Roles,
     policy: Policy,
     earlier: EarlierReleases | None = None,
+    told: Sequence[Tells] = (),
 ) -> tuple[AttackResult, ...]:
     """Attack a table as it was written; `PolicyNotSatisfiedError` where a limit of the policy is exceeded.
 
     Attacks on several releases see earlier releases as well, and so do those that read off groups, unless that cannot
     be made again and the policy sets them no limit. ``roles`` are those of the columns that are written, ``all_roles``
-    also of those that somebody may have from before.
+    also of those that somebody may have from before. ``told`` are columns that quasi-identifiers tell.
     """
     if not attacks:
         return ()
@@ -70,7 +72,8 @@ def attack_draft(
     people = people_of(original)
     held = held_release(written.name, ask(written.table), people, masks=masks)
     attacked, people = with_its_hidden(1, held, people, roles)
-    scene = Scene(releases=(attacked,), people=people, roles=roles, policy=policy, unit=policy.unit)
+    too = tuple(tells.other for tells in told)
+    scene = Scene(releases=(attacked,), people=people, roles=roles, policy=policy, unit=policy.unit, told=too)
     several = earlier is not None and earlier.constrains
     joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
     limits = dict(policy.attacks)
@@ -92,7 +95,10 @@ def attack_draft(
             for result in exceeded
         )
         more = ", or release an earlier one again" if any(len(result.releases) > 1 for result in exceeded) else ""
-        raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}")
+        name_too = "".join(
+            f"; {tells.other} {tells.as_known()}: name it quasi-identifying or mask it" for tells in told
+        )
+        raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}{name_too}")
     return results
 
 
