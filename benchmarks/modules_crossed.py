@@ -25,8 +25,8 @@ from types import FrameType
 from typing import Any
 
 from _result import write
+from aegis.command_line import call
 from aegis.library.clinic import write_clinic
-from aegis.main import call
 
 GOALS = {"advise": 90, "release": 80}
 COMMANDS = {

@@ -27,8 +27,8 @@ ARGUMENTS = {
 COUNTED = {
     "python": "pass",
     "import aegis": "import aegis",
-    "aegis --help": "from aegis.main import call; call(['--help'])",
-    "aegis advise --help": "from aegis.main import call; call(['advise', '--help'])",
+    "aegis --help": "from aegis.command_line import call; call(['--help'])",
+    "aegis advise --help": "from aegis.command_line import call; call(['advise', '--help'])",
 }
 
 

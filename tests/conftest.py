@@ -28,8 +28,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from aegis.command_line import call
 from aegis.library.clinic import write_clinic
-from aegis.main import call
 from aegis.releases.table_register import STATE_VARIABLE
 
 settings.register_profile("aegis", deadline=None, derandomize="CI" in os.environ)

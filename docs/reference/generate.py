@@ -22,7 +22,7 @@ NOTE = "<!-- Written by docs/reference/generate.py: edit the code, not this page
 
 def commands() -> str:
     """Every command with its arguments and options."""
-    from aegis.main import app
+    from aegis.command_line import app
 
     root: Any = typer.main.get_command(app)
     context = root.make_context("aegis", ["masks"], resilient_parsing=True)

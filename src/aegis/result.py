@@ -85,6 +85,10 @@ class Result(Tabular):
         """What must not be overlooked: the command says it on stderr, beside ``--json`` too."""
         return ()
 
+    def table_rows(self) -> list[dict[str, Any]]:
+        """One row, of everything in the JSON, unless a subclass has better ones."""
+        return [self.to_json()]
+
     def to_json(self) -> dict[str, Any]:
         """The object that the command prints with ``--json``."""
         return plain(self)

@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 if TYPE_CHECKING:
+    from aegis.catalog.database.storage import Store, Stored, Stream
     from aegis.catalog.service.permissions import Actor
     from aegis.catalog.worker.clinic_example import ClinicFlow
 
@@ -151,6 +152,15 @@ def _answering(status: int, body: str) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def keep_now(store: Store, stream: Stream, *, limit_bytes: int) -> Stored:
+    """Bytes that a store keeps for good."""
+    draft = store.draft(stream, limit_bytes=limit_bytes)
+    try:
+        return store.keep(draft)
+    finally:
+        store.discard(draft)
 
 
 _numbers = itertools.count()

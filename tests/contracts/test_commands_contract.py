@@ -13,10 +13,10 @@ import pytest
 import typer
 
 import aegis
+from aegis.command_line import app
 from aegis.commands.command import COMMANDS, GROUPS, Command
 from aegis.commands.fields import WithLedger
 from aegis.errors import OptionError
-from aegis.main import app
 from aegis.operation import Argument, Field, Operation, fields_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -151,3 +151,12 @@ def test_where_nothing_can_be_learnt_the_shares_are_the_answer(name: str) -> Non
     same = (CodedColumn(size=4), np.full(TRAINING + TESTING, 2, dtype=np.int32))
     expected = answers(name, [same], target)
     np.testing.assert_allclose(expected, np.tile(target.at(np.arange(TRAINING)).shares(), (TESTING, 1)))
+
+
+@every
+def test_a_number_is_learnt_as_well_far_from_nought(name: str) -> None:
+    columns, target = made(0)
+    near = Target.of_numbers(np.round(10 * target.numbers))
+    far = Target.of_numbers(near.numbers + 2**52)
+    np.testing.assert_allclose(answers(name, columns, far) - 2**52, answers(name, columns, near), atol=2.0)
+    assert abs(quality(answers(name, columns, far), far) - quality(answers(name, columns, near), near)) < 0.01

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
+from aegis.command_line import app, call
 from aegis.counts.answer import ask, count_rows
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
@@ -21,7 +22,6 @@ from aegis.data.kind import Kind
 from aegis.data.spark import connect_spark, master_of
 from aegis.errors import DataError, EngineError
 from aegis.inspection.profile import profile
-from aegis.main import app, call
 
 Uploader = Callable[[pa.Table], tuple[str, str]]
 

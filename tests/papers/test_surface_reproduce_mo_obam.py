@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("jinja2")
 
-from aegis.main import call
+from aegis.command_line import call
 
 QUICK_KS = (5, 10)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import aegis
+from aegis.command_line import call
 from aegis.errors import DataError, OptionError, PolicyError, PolicyNotSatisfiedError, VerificationError
 from aegis.library import clinic
-from aegis.main import call
 
 
 @pytest.fixture(scope="module")

@@ -158,7 +158,7 @@ def test_an_interruption_leaves_nothing(aegis: Aegis, tmp_path: Path, monkeypatc
 
 
 def without_jax(*arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; sys.modules['jax'] = None; from aegis.main import call; sys.exit(call(sys.argv[1:]))"
+    code = "import sys; sys.modules['jax'] = None; from aegis.command_line import call; sys.exit(call(sys.argv[1:]))"
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
 
 

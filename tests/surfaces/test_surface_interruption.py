@@ -54,12 +54,30 @@ def test_an_interrupted_search_keeps_the_best_so_far(tmp_path: Path) -> None:
     assert best.exists() == ("best so far" in err)
 
 
+@pytest.mark.parametrize("module", ["typer", "aegis.commands.command", "aegis.library.inspect", "duckdb"])
+def test_ctrl_c_while_modules_are_loaded_is_one_line(module: str) -> None:
+    """Pressed at the very moment in which a module is looked for: of the command line first, then of the command."""
+    code = (
+        "import os, signal, sys\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "from aegis.main import run\n"
+        "sys.argv = ['aegis', 'inspect', 'table.csv']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (130, ""), done.stderr
+    assert done.stderr.strip() == "interrupted; nothing was left half-written"
+
+
 def test_ctrl_c_is_answered_in_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from aegis import main
+    from aegis import command_line
 
     def pressed(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("aegis.library.inspect.inspect", pressed)
-    assert main.call(["inspect", "table.csv"]) == 130
+    assert command_line.call(["inspect", "table.csv"]) == 130
     assert capsys.readouterr().err.strip() == "interrupted; nothing was left half-written"

@@ -140,7 +140,7 @@ def test_candidates_are_not_raced_twice(aegis: Aegis, tmp_path: Path, monkeypatc
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(import_module("aegis.library.start"), "leave", interrupted)
+    monkeypatch.setattr(import_module("aegis.library.start"), "release_candidate", interrupted)
     assert aegis("start", data, "-y", *QUICK).status == 130
     assert (tmp_path / ".aegis.comparison.json").stat().st_mode & 0o077 == 0, "only its owner may read it"
     monkeypatch.undo()

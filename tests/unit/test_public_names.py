@@ -56,7 +56,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_help_loads_nothing_heavy_and_little_else() -> None:
     """Modules are counted, not seconds: a busy machine is no defect. benchmarks/start_up.py measures the CPU time."""
     heavy = {"numpy", "ibis", "duckdb", "jax", "sklearn", "scipy", "jinja2", "pyarrow", "pydantic", "sqlalchemy"}
-    loaded = _loaded_by("from aegis.main import call; assert call(['--help']) == 0")
+    loaded = _loaded_by("from aegis.command_line import call; assert call(['--help']) == 0")
     assert "rich" in loaded, "help was not drawn: the test proves nothing"
     assert not loaded & heavy
     assert len(loaded) < 200

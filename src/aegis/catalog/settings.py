@@ -37,7 +37,7 @@ class GroupRole:
 def read_group_roles(mapping: object) -> tuple[GroupRole, ...]:
     """The groups of a settings file and what they may do.
 
-    >>> [(each.role, each.product) for each in read_group_roles({"team": ["consumer", "provider of clinic"]})]
+    >>> [(mapped.role, mapped.product) for mapped in read_group_roles({"team": ["consumer", "provider of clinic"]})]
     [('consumer', None), ('provider', 'clinic')]
     """
     if not isinstance(mapping, dict):
@@ -155,7 +155,7 @@ class Settings:
             raise InputError("the identity provider sends people back to the catalog: with oidc_issuer set public_url")
         if "openid" not in self.oidc_scopes.split():
             raise InputError("oidc_scopes must hold openid, as in: openid profile email")
-        if not self.local_accounts and not any(each.role == "admin" for each in self.oidc_roles):
+        if not self.local_accounts and not any(mapped.role == "admin" for mapped in self.oidc_roles):
             raise InputError(
                 "without local accounts somebody of a group must administrate: map one to admin in oidc_roles"
             )

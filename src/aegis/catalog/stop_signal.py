@@ -34,7 +34,7 @@ class StopSignal(threading.Event):
         self._wake.put(None)
 
     def clear(self) -> None:
-        raise NotImplementedError("who was told to stop stops")
+        raise NotImplementedError("a stop cannot be taken back")
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until it is set, or for so many seconds; gives whether it is set."""

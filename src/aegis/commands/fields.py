@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from aegis.errors import OptionError
 from aegis.operation import Argument, Option, Options, fields_of, names
@@ -47,7 +47,6 @@ ROLES = "Roles of columns"
 LEDGER = "Earlier releases"
 NO_LEDGER = "none"
 """The answer to ``--ledger`` that judges a table alone."""
-_WITHOUT_LEDGER_UNUSED = frozenset({"recipient", "despite_ledger", "rows_of"})
 STRENGTHS = ("light", "medium", "heavy", "mixed", "any")
 
 Data = Annotated[
@@ -164,10 +163,12 @@ class WithLedger(Options):
         str | None, Option("Who gets the release, by a name of your own (default: anybody).", section=LEDGER)
     ] = None
 
+    unused_without_ledger: ClassVar[frozenset[str]] = frozenset({"recipient", "despite_ledger", "rows_of"})
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.has_ledger:
-            about_it = [field.name for field in fields_of(type(self)) if field.name in _WITHOUT_LEDGER_UNUSED]
+            about_it = [field.name for field in fields_of(type(self)) if field.name in self.unused_without_ledger]
             self.refuse(*about_it, because="without a ledger nothing is judged together or remembered")
 
     @property
@@ -183,6 +184,19 @@ DespiteLedger = Annotated[
         section=LEDGER,
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithBudget(WithLedger):
+    """What spends a privacy budget, and the reason to spend more than its limit or off the record."""
+
+    unused_without_ledger: ClassVar[frozenset[str]] = frozenset({"recipient"})
+
+    despite_ledger: Annotated[
+        str | None,
+        Option("A reason to release although the limit on record has no room for it, or is passed by.", section=LEDGER),
+    ] = None
+
 
 GOALS = ("accuracy", "balanced-accuracy", "auc", "log-loss", "r2", "mae")
 Goal = Annotated[

@@ -108,10 +108,10 @@ def _show(shown: LedgerShown, options: Options) -> None:
         ("rows", "right"),
         "counts",
     ]
-    title = f"{shown.path.name}: {count(len(shown.releases), 'release')} of {shown.source or 'nothing yet'}"
+    title = f"{shown.path.name}: {count(shown.finished, 'release')} of {shown.source or 'nothing yet'}"
     terminal.out().print(terminal.table(title, columns, rows))
     if shown.limit is not None or shown.spent is not None:
-        limit = "no limit is set" if shown.limit is None else f"the limit is {shown.limit}"
+        limit = "no limit is set" if shown.limit is None else f"left: {shown.left}, for the limit is {shown.limit}"
         terminal.aside(f"privacy budget spent: {shown.spent or 'nothing'}; {limit}")
     terminal.aside(f"the record is whole; its head is {shown.head}")
 

@@ -18,7 +18,7 @@ from aegis.commands.fields import (
     PolicyLike,
     Proposing,
     Seed,
-    WithLedger,
+    WithBudget,
     WithRoles,
     Working,
     replacing,
@@ -37,7 +37,7 @@ DECIDED = ("label", "configs", "generate", "level", "ranges", "opaque", "label_b
 
 
 @dataclass(frozen=True)
-class Summarize(Proposing, WithRoles, WithLedger, Working):
+class Summarize(Proposing, WithRoles, WithBudget, Working):
     """Count the table once and write a summary that can be ranked without the rows.
 
     With --append only new rows are counted, and added to a summary that is there already.
@@ -78,9 +78,14 @@ class Summarize(Proposing, WithRoles, WithLedger, Working):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.out is None:
-            self.refuse(*LEDGER_OPTIONS, because="nothing is written, so nothing is released")
+            self.refuse(*LEDGER_OPTIONS, "despite_ledger", because="nothing is written, so nothing is released")
         if self.append is not None:
-            self.refuse(*DECIDED, *LEDGER_OPTIONS, because="the summary that is added to decides what is counted")
+            self.refuse(
+                *DECIDED,
+                *LEDGER_OPTIONS,
+                "despite_ledger",
+                because="the summary that is added to decides what is counted",
+            )
         if self.ranges is not None and self.level != "1d":
             self.refuse("ranges", because="ranges are for histograms of --level 1d")
         if self.opaque and self.level not in (None, "none"):
@@ -123,6 +128,10 @@ def description(summary: Summary, folder: object) -> dict[str, Any]:
 def show(summary: Summary, options: Summarize) -> None:
     """What the folder now holds, and what can be done with it."""
     show_summary(summary, options.out or options.append)
+    if options.epsilon is not None and not options.has_ledger:
+        terminal.warn(
+            "judged alone: no ledger notes what this spent, so nobody adds it to what else leaves of the rows"
+        )
 
 
 def show_summary(summary: Summary, folder: object) -> None:

@@ -16,8 +16,8 @@ from aegis.commands.fields import (
     Label,
     PathLike,
     Report,
+    WithBudget,
     WithIdentifying,
-    WithLedger,
     Working,
     replacing,
 )
@@ -35,7 +35,7 @@ PERSON = "Unit of protection"
 
 
 @dataclass(frozen=True)
-class Synthesize(WithIdentifying, WithLedger, Working):
+class Synthesize(WithIdentifying, WithBudget, Working):
     """Draw made-up rows from noisy marginals of a table: differentially private, whatever else is known.
 
     Identifying columns and free text are left out. The certificate beside the file says what was measured, with how
@@ -82,7 +82,7 @@ class Synthesize(WithIdentifying, WithLedger, Working):
         if self.unit == "row":
             self.refuse("person", "rows_per_person", because="a row is the unit of protection")
         if self.out is None:
-            self.refuse("ledger", "recipient", because="nothing is written, so nothing is released")
+            self.refuse("ledger", "recipient", "despite_ledger", because="nothing is written, so nothing is released")
 
 
 @command(

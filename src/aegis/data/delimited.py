@@ -274,9 +274,31 @@ def header_in(file: IO[bytes], *, named: str, encoding: str = "utf-8") -> str:
         ) from None
     finally:
         lines.detach()  # whoever opened it closes it
+    if _ends_quoted(header):
+        raise DataError(
+            f"the header of {named} has a quote that is not closed on its line; close it, and write each column name "
+            "on one line"
+        )
     if not header.strip():
         raise DataError(f"{named} is empty; it needs a header line and rows")
     return header.rstrip("\r\n")
+
+
+def _ends_quoted(line: str) -> bool:
+    """Whether a field that a quote opened goes on after the line.
+
+    >>> _ends_quoted('a,"b'), _ends_quoted('a,"b""'), _ends_quoted('a,"b,"'), _ends_quoted('5" pipe,b')
+    (True, True, False, False)
+    """
+    quoted, before = False, ""
+    for mark in re.findall(r'"+|[^"]+', line):
+        if mark[0] != '"':
+            before = mark[-1]
+        elif quoted:
+            quoted = len(mark) % 2 == 0  # two stand for one
+        else:
+            quoted = (not before or before in DELIMITERS) and len(mark) % 2 == 1
+    return quoted
 
 
 def delimiter_of(header: str) -> str:

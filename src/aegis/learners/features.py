@@ -17,7 +17,7 @@ that is the same in all training rows says nothing and is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, TypeVar
@@ -145,6 +145,12 @@ class Split:
         if self.own_target is not None:
             return SplitProtocol.OWN
         return SplitProtocol.REAL if self.real_test_rows else SplitProtocol.MASKED
+
+    @cached_property
+    def from_centre(self) -> Split:
+        """The same with the label counted from its centre."""
+        centre = self.target.centre
+        return replace(self, target=Target.of_numbers(self.target.numbers - centre)) if centre else self
 
     @cached_property
     def prepared(self) -> tuple[PreparedColumn, ...]:

@@ -157,7 +157,7 @@ def _log_loss(chances: Floats, wanted: Target, seen: Target) -> Floats:
 
 def _explained(expected: Floats, wanted: Target, seen: Target) -> Floats:
     """The share of the variance that is explained; a row's part counts what it adds to the variance as well."""
-    apart = (wanted.numbers - wanted.numbers.mean()) ** 2
+    apart = (wanted.numbers - wanted.mean()) ** 2
     variance = float(apart.mean())
     if variance <= 0:
         return np.zeros(len(wanted))
@@ -174,7 +174,7 @@ def _shares(seen: Target) -> Floats:
 
 
 def _mean(seen: Target) -> Floats:
-    return np.array([seen.numbers.mean()])
+    return np.array([seen.mean()])
 
 
 def _median(seen: Target) -> Floats:

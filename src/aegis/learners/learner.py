@@ -45,13 +45,14 @@ def expect(learner: Learner, split: Split, *, seed: int) -> Floats:
         return guess(split)
     if split.target.classes and np.count_nonzero(split.target.shares()) < 2:
         return guess(split)  # one class alone: nothing is left to learn
-    return learner.predict(split, seed=seed)
+    answers = learner.predict(split.from_centre, seed=seed)
+    return answers + split.target.centre if split.target.centre else answers
 
 
 def guess(split: Split) -> Floats:
     """What can be said without any column: the share of each class among the training rows, or their mean."""
     target = split.target
-    shares = target.shares() if target.classes else np.array([target.numbers.mean()])
+    shares = target.shares() if target.classes else np.array([target.mean()])
     return np.tile(shares, (split.test_rows, 1))
 
 

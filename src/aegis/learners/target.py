@@ -11,6 +11,8 @@ Codes = NDArray[np.int32]
 Places = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_FAR = 1e6  # a sum of squares loses twice as many digits, of the fifteen that there are
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Target:
@@ -48,6 +50,20 @@ class Target:
     def at(self, rows: Places) -> Target:
         """The label of some of the rows."""
         return Target(classes=self.classes, labels=self.labels[rows], numbers=self.numbers[rows])
+
+    @property
+    def centre(self) -> float:
+        """A number to count the numbers from: their mean, if they lie so far from nought that sums would lose what
+        tells them apart."""
+        if self.classes or not len(self):
+            return 0.0
+        mean = self.mean()
+        return mean if abs(mean) > _FAR * float(np.ptp(self.numbers)) else 0.0
+
+    def mean(self) -> float:
+        """The mean of the numbers, exact also where their sum loses digits."""
+        nearly = self.numbers.mean()
+        return float(nearly + (self.numbers - nearly).mean())
 
     def shares(self) -> Floats:
         """The share of each class among the rows."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aegis.commands.key import NewKey, ShowKey
 from aegis.operation import operation
@@ -23,9 +22,6 @@ class KeyFacts(Result):
     @property
     def headline(self) -> str:
         return f"{self.path}: {self.fingerprint}"
-
-    def table_rows(self) -> list[dict[str, Any]]:
-        return [self.to_json()]
 
 
 @operation(NewKey)

@@ -26,7 +26,8 @@ from aegis.result import Result
 class LedgerShown(Result):
     """A ledger that is whole: every release on record, the budget that they spent, and the head of the chain.
 
-    ``source`` is the table that it is of; None where nothing is on record. ``limit`` and ``spent`` are in words.
+    ``source`` is the table that it is of; None where nothing is on record. ``limit``, ``spent`` and ``left`` are in
+    words. Of ``releases`` those that were begun and never released are not ``finished``.
     """
 
     path: Path
@@ -35,11 +36,17 @@ class LedgerShown(Result):
     releases: tuple[Mapping[str, Any], ...]
     limit: str | None
     spent: str | None
+    left: str | None
+
+    @property
+    def finished(self) -> int:
+        """How many releases left."""
+        return sum(1 for release in self.releases if release["finished"])
 
     @property
     def headline(self) -> str:
-        counting = sum(1 for release in self.releases if release["forgotten"] is None)
-        return f"{self.path.name}: {len(self.releases)} releases, {counting} of them count"
+        counting = sum(1 for release in self.releases if release["finished"] and release["forgotten"] is None)
+        return f"{self.path.name}: {self.finished} releases, {counting} of them count"
 
     def table_rows(self) -> list[dict[str, Any]]:
         """What left, one row each."""
@@ -60,6 +67,8 @@ class LedgerShown(Result):
 def _counts(release: Mapping[str, Any]) -> str:
     if release["forgotten"] is not None:
         return f"no: {release['forgotten']}"
+    if not release["finished"]:
+        return "by its budget; it stopped, and nothing left"
     if not release["linkable"]:
         return "by its budget" if release["budget"] is not None else "no: counts of single columns, not rows"
     return "yes" if release["despite"] is None else f"yes; left despite the ledger: {release['despite']}"
@@ -181,8 +190,14 @@ def _shown(ledger: Ledger, *, delta: float = 1e-6) -> LedgerShown:
     forgotten, opening = ledger.forgotten, ledger.opening
     at = {entry.sequence: entry.at.isoformat(timespec="seconds") for entry in ledger.entries}
     releases = tuple(
-        {"number": number, "at": at[number], **recorded.to_mapping(), "forgotten": forgotten.get(number)}
-        for number, recorded in ledger.releases.items()
+        {
+            "number": number,
+            "at": at[number],
+            **leaving.to_mapping(),
+            "forgotten": forgotten.get(number),
+            "finished": number in ledger.releases,
+        }
+        for number, leaving in sorted({**ledger.releases, **ledger.unfinished}.items())
     )
     spent: Total | None = ledger.spent(delta=delta) if ledger.budgets else None
     return LedgerShown(
@@ -192,4 +207,5 @@ def _shown(ledger: Ledger, *, delta: float = 1e-6) -> LedgerShown:
         releases=releases,
         limit=None if ledger.limit is None else ledger.limit.describe(),
         spent=None if spent is None else spent.describe(),
+        left=ledger.left,
     )

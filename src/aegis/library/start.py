@@ -82,10 +82,9 @@ def walk(options: Start, guide: Guide) -> Started:
         CANDIDATES[kind]  # says which there are if it is not one of them
     project = opened_project(options)
     check_outputs(options, project)
+    dataset = open_own_rows(project, options)
     guide.begin(1, "What is in the table")
-    project, dataset, seen = looked(project, options, guide)
-    if options.has_ledger:
-        refuse_rows_of_others(dataset, path_of(project.source, options))
+    project, dataset, seen = looked(project, dataset, options, guide)
     guide.begin(2, "Which part each column plays")
     project = with_roles(project, seen, options, guide).write()
     stands_out = published_words(dataset, project.roles)
@@ -184,8 +183,16 @@ def reading_of(project: Project) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in project.reading.items()}
 
 
-def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dataset, Look]:
+def open_own_rows(project: Project, options: Start) -> Dataset:
+    """The table of a project; an error where its rows left before under another ledger."""
     dataset = open_project_table(project, options)
+    if options.has_ledger:
+        refuse_rows_of_others(dataset, path_of(project.source, options))
+    return dataset
+
+
+def looked(project: Project, dataset: Dataset, options: Start, guide: Guide) -> tuple[Project, Dataset, Look]:
+    """The table looked at, read again where texts turn out to be missing values, numbers or dates."""
     seen = look(dataset)
     guide.show_look(seen)
     if seen.profile.rows < LEAST_ROWS:  # said before anything is asked: the race would say it after every question
@@ -207,7 +214,7 @@ def looked(project: Project, options: Start, guide: Guide) -> tuple[Project, Dat
     if added:
         both = {name: [*project.reading.get(name, ()), *values] for name, values in added.items()}
         project = replace(project, reading={**project.reading, **both})
-        dataset = open_project_table(project, options)
+        dataset = open_own_rows(project, options)
         seen = look(dataset)
     return project, dataset, seen
 

@@ -18,7 +18,7 @@ from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks
 from aegis.library.advising.scoring import pair_scores
-from aegis.library.ledgers.budgets import SharedBudget, shared_budget
+from aegis.library.ledgers.budgets import SharedBudget, check_off_record, shared_budget
 from aegis.library.merge import append_part
 from aegis.library.tables.judging import judged, read_policy
 from aegis.library.tables.opening import open_table
@@ -56,8 +56,7 @@ def summarize(options: Summarize) -> Summary:
     label = label_of(options.label, dataset.roles.label, configurations)
 
     shared = None if options.out is None else _ledger(dataset, options)
-    if shared is not None and options.epsilon is not None:
-        shared.check(Budget(epsilon=options.epsilon))
+    despite = None if options.out is None else _despite(dataset, options, shared)
 
     counted = count_table(
         dataset,
@@ -68,7 +67,10 @@ def summarize(options: Summarize) -> Summary:
         progress=options.progress,
     )
     protection: Protection | None = None
+    begun: int | None = None
     if options.epsilon is not None:
+        if shared is not None:  # spent before noise is drawn, whatever comes of it
+            begun = shared.begin(_leaving(options, despite=despite))
         counted, protection = add_noise(counted, options.epsilon)
     roles = dataset.roles
     if options.policy is not None:
@@ -89,7 +91,9 @@ def summarize(options: Summarize) -> Summary:
     if options.out is not None:
         check_summary_free(Path(options.out), overwrite=options.overwrite)
         if shared is not None:  # on the record before anybody can see it
-            shared.spend(_leaving(shown, options))
+            leaving = _leaving(options, despite=despite)
+            leaving = replace(leaving, columns=tuple(shown.attributes), rows=int(shown.rows))
+            shared.spend(leaving, begun=begun)
         write_summary(shown, Path(options.out), overwrite=options.overwrite)
     return shown
 
@@ -106,16 +110,27 @@ def _ledger(dataset: Dataset, options: Summarize) -> SharedBudget | None:
     return shared
 
 
-def _leaving(summary: Summary, options: Summarize) -> RecordedRelease:
+def _despite(dataset: Dataset, options: Summarize, shared: SharedBudget | None) -> str | None:
+    """Raise where the budget has no room for the noise, or would be passed by; answers a reason that is needed."""
+    if options.epsilon is None:
+        return None
+    if shared is None:
+        return check_off_record(options.data, dataset, options)
+    despite = shared.check(Budget(epsilon=options.epsilon), despite=options.despite_ledger)
+    if despite is None:
+        options.refuse("despite_ledger", because="the ledger has room for it")
+    return despite
+
+
+def _leaving(options: Summarize, *, despite: str | None) -> RecordedRelease:
     """Counts by single columns: nobody links rows by them, and only noise has a budget."""
     return RecordedRelease(
         name=Path(str(options.out)).name,
         kind="summary",
         recipient=recipient_named(options.recipient),
-        columns=tuple(summary.attributes),
-        rows=int(summary.rows),
         linkable=False,
         budget=None if options.epsilon is None else Budget(epsilon=options.epsilon),
+        despite=despite,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.output import check_apart, check_free, drafts_of
 from aegis.data.schema import Column, Role
-from aegis.errors import DataError, RoleError
-from aegis.library.ledgers.budgets import SharedBudget, shared_budget
+from aegis.errors import DataError, GuaranteeError, InputError, RoleError
+from aegis.library.ledgers.budgets import SharedBudget, check_off_record, shared_budget
+from aegis.library.ledgers.noise_on_record import NoiseOnRecord
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies
 from aegis.operation import operation
@@ -57,8 +58,9 @@ class SpentPart:
 class Synthesized(Result):
     """Made-up rows, what is promised of them and what it was spent on.
 
-    ``rho`` and ``found_delta`` are what was spent; ``errors`` say of every pair of attributes how far the model was
-    from it when it was asked, with noise. ``table`` is not part of the JSON: what was read from there has None.
+    ``judged_alone`` says that they leave and that no ledger notes what they cost. ``rho`` and ``found_delta`` are what
+    was spent; ``errors`` say of every pair of attributes how far the model was from it when it was asked, with noise.
+    ``table`` is not part of the JSON: what was read from there has None.
     """
 
     source: str
@@ -82,6 +84,7 @@ class Synthesized(Result):
     certificate: Path | None
     report: Path | None
     ledger: int | None
+    judged_alone: bool
     table: pa.Table | None = field(default=None, metadata=UNWRITTEN)
 
     @property
@@ -100,7 +103,7 @@ class Synthesized(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A seed, a budget that promises little, columns that the model does not hold together."""
+        """A seed, a budget that nobody adds up or that promises little, columns that are not held together."""
         texts = []
         if self.alone:
             texts.append(
@@ -116,6 +119,10 @@ class Synthesized(Result):
             texts.append(
                 "the noise was drawn by a seed, which whoever knows it can take off again: this table is for tests and "
                 "protects nobody"
+            )
+        elif self.judged_alone:
+            texts.append(
+                "judged alone: no ledger notes what this spent, so nobody adds it to what else leaves of these rows"
             )
         if self.epsilon > LARGE_EPSILON:
             texts.append(
@@ -159,30 +166,98 @@ def synthesize(options: Synthesize) -> Synthesized:
     budget = Budget(epsilon=promise.epsilon, delta=promise.delta, rho=None if finds else account.rho)
     shared = None if not paths else shared_budget(options.data, dataset, options)
     private = options.seed is None
-    if shared is not None and private:
-        shared.check(budget)
+    record = _record(options, dataset, shared if private else None, budget, paths)
     rng = np.random.default_rng(options.seed)
     noise: Noise = OpenDPNoise() if private else SeededNoise(rng)
+    on_record = None if record.shared is None else NoiseOnRecord(noise, record.begin)
     table = dataset.table
     if promise.person is not None:
         table = bounded(dataset, promise.person, rows_each=promise.rows_each)
-    model = learn(
-        TableCounter(table),
-        columns,
-        label=label if options.purpose == "label" else None,
-        account=account,
-        noise=noise,
-        public=public,
-        rng=rng,
-        progress=options.progress,
-    )
-    rows = options.rows or int(np.clip(round(model.records), FEWEST_ROWS, MOST_ROWS))
-    drawn = model.drawn(rows, rng, order=dataset.schema.names, public=public)
+    try:
+        model = learn(
+            TableCounter(table),
+            columns,
+            label=label if options.purpose == "label" else None,
+            account=account,
+            noise=on_record or noise,
+            public=public,
+            rng=rng,
+            progress=options.progress,
+        )
+        rows = options.rows or int(np.clip(round(model.records), FEWEST_ROWS, MOST_ROWS))
+        drawn = model.drawn(rows, rng, order=dataset.schema.names, public=public)
+    except (InputError, GuaranteeError) as error:
+        if on_record is None or on_record.entry is None:
+            raise
+        raise type(error)(f"{error}; {record.spent_for_nothing(on_record.entry)}") from None
     left_out |= {column.name: column.reason for column in model.left_out}
     made = _Made(
         model=model, account=account, table=drawn, private=private, left_out=left_out, dataset=dataset, label=label
     )
-    return _written(made, options, paths, budget, shared)
+    record = replace(record, begun=None if on_record is None else on_record.entry)
+    return _written(made, options, paths, record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Record:
+    """What the run spends, in which ledger; ``shared`` is None where it stays off the record.
+
+    ``despite`` is the reason to go past a limit, None where that is not needed; ``begun`` the entry that spent it.
+    """
+
+    shared: SharedBudget | None
+    budget: Budget
+    leaving: RecordedRelease
+    despite: str | None
+    leaves: bool
+    begun: int | None = None
+
+    def begin(self) -> int:
+        """Spend the budget."""
+        assert self.shared is not None
+        return self.shared.begin(self.leaving)
+
+    def spent_for_nothing(self, entry: int) -> str:
+        """What a run that stopped has cost."""
+        assert self.shared is not None
+        return (
+            f"noise was drawn to find that out, so {self.budget.describe()} is spent (entry {entry} of "
+            f"{self.shared.path.name}) and nothing was written"
+        )
+
+    def to_json(self) -> dict[str, Any] | None:
+        """What the certificate says of the ledger; None where the rows were judged alone."""
+        if self.shared is None and self.despite is None:
+            return None
+        return {
+            "name": None if self.shared is None else self.shared.path.name,
+            "begun": self.begun,
+            "recipient": self.leaving.recipient,
+            "despite": self.despite,
+        }
+
+
+def _record(
+    options: Synthesize, dataset: Dataset, shared: SharedBudget | None, budget: Budget, paths: list[Path]
+) -> _Record:
+    """Where the run is noted; raises where a limit has no room for it, or would be passed by."""
+    if not paths:
+        despite = None
+    elif shared is None:
+        despite = check_off_record(options.data, dataset, options)
+    else:
+        despite = shared.check(budget, despite=options.despite_ledger)
+        if despite is None:
+            options.refuse("despite_ledger", because="the ledger has room for it")
+    leaving = RecordedRelease(
+        name=Path(str(options.out or options.report)).name,
+        kind="synthetic",
+        recipient=recipient_named(options.recipient),
+        linkable=False,
+        budget=budget,
+        despite=despite,
+    )
+    return _Record(shared=shared, budget=budget, leaving=leaving, despite=despite, leaves=bool(paths))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -195,7 +270,7 @@ class _Made:
     dataset: Dataset
     label: str | None
 
-    def result(self, options: Synthesize, *, ledger: int | None) -> Synthesized:
+    def result(self, options: Synthesize, record: _Record, *, ledger: int | None) -> Synthesized:
         certificate = None if options.out is None else certificate_paths(Path(options.out))[0]
         promise = self.account.promise
         return Synthesized(
@@ -220,6 +295,7 @@ class _Made:
             certificate=certificate,
             report=None if options.report is None else Path(options.report),
             ledger=ledger,
+            judged_alone=record.leaves and record.shared is None,
             table=self.table,
         )
 
@@ -310,22 +386,27 @@ def _parts(account: Account) -> tuple[SpentPart, ...]:
     )
 
 
-def _written(
-    made: _Made, options: Synthesize, paths: list[Path], budget: Budget, shared: SharedBudget | None
-) -> Synthesized:
-    """Write everything together or nothing; the budget is noted before the files appear."""
+def _written(made: _Made, options: Synthesize, paths: list[Path], record: _Record) -> Synthesized:
+    """Write everything together or nothing; what leaves is noted before the files appear."""
     if not paths:
-        return made.result(options, ledger=None)
+        return made.result(options, record, ledger=None)
     ledger = None
     with drafts_of(paths, overwrite=options.overwrite) as drafts:
         if options.out is not None:
             out = Path(options.out)
             write_table(open_dataset(made.table).table, drafts[0], like=out, shuffle=False)
-            certificate = Certificate(content=_certificate(made, out, drafts[0]))
+            certificate = Certificate(content=_certificate(made, out, drafts[0], record))
             drafts[1].write_text(certificate.to_json(), encoding="utf-8")
-            if shared is not None and made.private:
-                ledger = shared.spend(_leaving(made, options, budget, hash_of(drafts[0]), hash_of(drafts[1])))
-        result = made.result(options, ledger=ledger)
+            if record.shared is not None:
+                leaving = replace(
+                    record.leaving,
+                    columns=tuple(made.table.column_names),
+                    rows=len(made.table),
+                    file_sha256=hash_of(drafts[0]),
+                    certificate_sha256=hash_of(drafts[1]),
+                )
+                ledger = record.shared.spend(leaving, begun=record.begun)
+        result = made.result(options, record, ledger=ledger)
         if options.report is not None:
             page = _page(made, result)
             drafts[-1].write_text(page, encoding="utf-8")
@@ -360,21 +441,7 @@ def _page(made: _Made, result: Synthesized) -> str:
     )
 
 
-def _leaving(made: _Made, options: Synthesize, budget: Budget, file: str, certificate: str) -> RecordedRelease:
-    return RecordedRelease(
-        name=Path(str(options.out)).name,
-        kind="synthetic",
-        recipient=recipient_named(options.recipient),
-        columns=tuple(made.table.column_names),
-        rows=len(made.table),
-        file_sha256=file,
-        certificate_sha256=certificate,
-        linkable=False,
-        budget=budget,
-    )
-
-
-def _certificate(made: _Made, out: Path, draft: Path) -> dict[str, Any]:
+def _certificate(made: _Made, out: Path, draft: Path, record: _Record) -> dict[str, Any]:
     """What the rows promise, and every measurement that they were made of."""
     account, promise = made.account, made.account.promise
     return {
@@ -399,4 +466,5 @@ def _certificate(made: _Made, out: Path, draft: Path) -> dict[str, Any]:
         "columns": made.origins,
         "label": made.label,
         "left_out": dict(made.left_out),
+        "ledger": record.to_json(),
     }

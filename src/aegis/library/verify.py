@@ -224,7 +224,21 @@ def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Has
         sentence = str(error) if isinstance(error, AegisError) else "the certificate contradicts itself"
         return _failed(steps, name, sentence)
     drawn = "that the rows were drawn from what was measured: real rows under such a certificate look the same"
-    return Verification(checks=tuple(steps), not_checked=(*([_WHO] if options.key is None else []), drawn))
+    unsaid = [*([_WHO] if options.key is None else []), drawn, _spent_besides(content)]
+    return Verification(checks=tuple(steps), not_checked=tuple(unsaid))
+
+
+def _spent_besides(content: Mapping[str, Any]) -> str:
+    """What nobody can see of the budget that all releases of the rows share."""
+    spent = "what was spent on the same rows altogether"
+    if "ledger" not in content:
+        return f"{spent}: the certificate does not say whether anybody adds it up"
+    ledger = content["ledger"]
+    if ledger is None:
+        return f"{spent}: its provider judged it alone, and no ledger notes what it cost"
+    if ledger["despite"] is not None:
+        return f"{spent}: it left past the limit that its provider keeps, and the reason given is: {ledger['despite']}"
+    return f"{spent}: that is in its provider's ledger, and nowhere in the file"
 
 
 def _signature(options: Verify) -> Signature:

@@ -8,6 +8,8 @@ from aegis.ranking.ranking import AttributeLoss
 
 LOSES, BEHIND = "loses on ", "behind the best on "
 """What a reason begins with that names attributes, or goes on with after what is done to the label."""
+NOTHING_LOST = "no attribute loses anything"
+LOST_TOGETHER = "no attribute loses anything by itself; what is lost they tell together"
 GAINS = "can gain from merging values"
 _WORTH_SAYING = 0.05  # smaller parts of a loss are not named
 
@@ -44,9 +46,9 @@ def reasons(
         if any(amount > 1e-12 for amount in lost):
             reasons.append(f"{LOSES}{_worst(cards, lost)}")
         elif retained is not None and retained < 1 - 1e-9:
-            reasons.append("no attribute loses anything alone; what is lost, they say together")
+            reasons.append(LOST_TOGETHER)
         elif retained is not None:
-            reasons.append("no attribute loses anything")
+            reasons.append(NOTHING_LOST)
     if label_mask is not None:
         last = f"; {reasons.pop()}" if len(reasons) > 1 or (retained is None and reasons) else ""
         reasons.append(f"{label} itself is masked ({label_mask}){last}")

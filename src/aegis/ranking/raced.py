@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aegis.learners.goal import GOALS
 from aegis.learners.race_result import Raced, RaceResult
-from aegis.ranking.explain import BEHIND, GAINS, LOSES
+from aegis.ranking.explain import BEHIND, GAINS, LOSES, LOST_TOGETHER, NOTHING_LOST
 from aegis.ranking.ranking import Privacy, RaceFacts, RankedConfiguration, Ranking
 
 LEARNERS_SAID = {"line": "a regularised line", "forest": "a forest", "boosting": "boosted trees"}
@@ -101,9 +101,11 @@ def _place(
 def _agreeing(reasons: tuple[str, ...], candidate: Raced, *, label_told: bool) -> tuple[str, ...]:
     """What counts say of single attributes, as far as it agrees with what models say of all of them together.
 
-    Where models found no loss, an attribute that loses alone is one that they do not miss; where nothing tells the
-    label, what attributes lose of it is noise.
+    Where models found no loss, an attribute that loses alone is one that they do not miss; where they lose and no
+    attribute does, it is lost of what attributes tell together; where nothing tells the label, what attributes lose of
+    it is noise.
     """
+    models_lose = candidate.kept is not None and candidate.kept < 1 and not candidate.no_loss_found
     agreeing = []
     for reason in reasons:
         about = next((words for words in (LOSES, BEHIND) if words in reason), None)
@@ -113,6 +115,8 @@ def _agreeing(reasons: tuple[str, ...], candidate: Raced, *, label_told: bool) -
             before, attributes = reason.split(about, 1)
             than = "" if about == LOSES else " against the best"
             reason = f"{before}models do not miss what is lost{than}, taken alone, on {attributes}"
+        elif reason.endswith(NOTHING_LOST) and models_lose:
+            reason = reason.removesuffix(NOTHING_LOST) + LOST_TOGETHER
         agreeing.append(reason)
     return tuple(agreeing)
 

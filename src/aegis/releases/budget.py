@@ -79,17 +79,21 @@ def epsilon_of(rho: float, *, delta: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """What several releases spent: the least ε at ``delta`` that is proved, and ρ where each of them has one.
+    """What several releases spent: the least ε that is proved, the δ that goes with it, and ρ where each has one.
 
-    ε is infinite where ``delta`` leaves no room for what they spent.
+    ``delta`` is the sum of theirs where ε is, and where ε comes from ρ the δ that was asked for: that ε holds at it,
+    and nothing of it is used up. ε is infinite where the δ that was asked for leaves no room for what they spent.
     """
 
     epsilon: float
     delta: float
     rho: float | None
+    is_sum: bool = True
 
     def describe(self) -> str:
         """The total as people read it."""
+        if not self.is_sum and self.rho is not None and not math.isinf(self.epsilon):
+            return f"ρ = {self.rho:.6g}, which comes to ε = {self.epsilon:.6g} at δ = {self.delta:.3g}"
         parts = [] if math.isinf(self.epsilon) else [f"ε = {self.epsilon:.6g}"]
         parts += [f"δ = {self.delta:.3g}"] if self.delta else []
         parts += [] if self.rho is None else [f"ρ = {self.rho:.6g}"]
@@ -97,23 +101,65 @@ class Total:
 
 
 def total(budgets: Sequence[Budget], *, delta: float) -> Total:
-    """What several releases spent together.
+    """What several releases spent together, at ``delta`` at most.
 
     >>> spent = total([Budget(rho=0.01), Budget(rho=0.01)], delta=1e-6)
     >>> spent.rho, round(spent.epsilon, 4)
     (0.02, 1.0713)
+    >>> total([Budget(epsilon=0.6, delta=1e-6)], delta=1e-5).describe()
+    'ε = 0.6, δ = 1e-06'
     """
     concentrated = [part for part in (budget.concentrated for budget in budgets) if part is not None]
     plain = [budget for budget in budgets if budget.concentrated is None]
     rho = math.fsum(concentrated)
-    ways = [math.inf]
+    by_rho = by_sum = math.inf
+    summed = math.fsum(budget.delta for budget in budgets)
     left = delta - math.fsum(budget.delta for budget in plain)
     if left >= -ROUNDING * delta:
-        ways.append(epsilon_of(rho, delta=max(left, 0.0)) + math.fsum(budget.epsilon or 0.0 for budget in plain))
+        by_rho = epsilon_of(rho, delta=max(left, 0.0)) + math.fsum(budget.epsilon or 0.0 for budget in plain)
     each_states_it = all(budget.epsilon is not None for budget in budgets)
-    if each_states_it and math.fsum(budget.delta for budget in budgets) <= delta * (1 + ROUNDING):
-        ways.append(math.fsum(budget.epsilon or 0.0 for budget in budgets))
-    return Total(epsilon=min(ways), delta=delta, rho=None if plain else rho)
+    if each_states_it and summed <= delta * (1 + ROUNDING):
+        by_sum = math.fsum(budget.epsilon or 0.0 for budget in budgets)
+    is_sum = by_sum <= by_rho and not math.isinf(by_sum)
+    return Total(
+        epsilon=min(by_rho, by_sum),
+        delta=summed if is_sum else delta,
+        rho=None if plain else rho,
+        is_sum=is_sum,
+    )
+
+
+def left_of(limit: Budget, spent: Sequence[Budget]) -> str:
+    """What a limit still has room for, in words: ε and δ as they add, or ρ where that leaves more.
+
+    >>> left_of(Budget(epsilon=1, delta=1e-5), [Budget(epsilon=0.6, delta=1e-6)])
+    'ε = 0.4, δ = 9e-06'
+    """
+    so_far = total(spent, delta=limit.delta)
+    parts = []
+    if limit.epsilon is not None:
+        if so_far.is_sum:
+            epsilon, delta = limit.epsilon - so_far.epsilon, limit.delta - so_far.delta
+            parts += [f"ε = {epsilon:.6g}"] if epsilon > ROUNDING * limit.epsilon else []
+            parts += [f"δ = {delta:.3g}"] if parts and delta > ROUNDING * limit.delta else []
+        elif not math.isinf(so_far.epsilon):
+            plain = [budget for budget in spent if budget.concentrated is None]
+            epsilon = limit.epsilon - math.fsum(budget.epsilon or 0.0 for budget in plain)
+            delta = limit.delta - math.fsum(budget.delta for budget in plain)
+            rho = _rho_of(epsilon, delta=delta) - math.fsum(budget.concentrated or 0.0 for budget in spent)
+            parts += [f"ρ = {rho:.6g}"] if rho > ROUNDING else []
+    if limit.rho is not None and so_far.rho is not None and (parts or limit.epsilon is None):
+        rho = limit.rho - so_far.rho
+        parts = [*parts, f"ρ = {rho:.6g}"] if rho > ROUNDING * limit.rho else []
+    return ", ".join(parts) or "nothing"
+
+
+def _rho_of(epsilon: float, *, delta: float) -> float:
+    """The ρ that comes to ``epsilon`` at ``delta``: the inverse of `epsilon_of`."""
+    if epsilon <= 0 or delta <= 0:
+        return 0.0
+    log = math.log(1 / delta)
+    return float((math.sqrt(log + epsilon) - math.sqrt(log)) ** 2)
 
 
 def check_within(limit: Budget, spent: Sequence[Budget], asked: Budget) -> None:
@@ -131,7 +177,7 @@ def check_within(limit: Budget, spent: Sequence[Budget], asked: Budget) -> None:
         over.append("ε")
     if over:
         raise LedgerError(
-            f"the privacy budget of this table is {limit.describe()}; {total(spent, delta=limit.delta).describe()} is "
-            f"spent, and with {asked.describe()} more {' and '.join(over)} would exceed it; ask for less, or release "
-            "nothing more"
+            f"the privacy budget of this table is {limit.describe()}; spent: "
+            f"{total(spent, delta=limit.delta).describe() if spent else 'nothing'}; left: {left_of(limit, spent)}; "
+            f"with {asked.describe()} more {' and '.join(over)} would exceed it; ask for less, or release nothing more"
         )

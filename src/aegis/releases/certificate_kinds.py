@@ -60,7 +60,7 @@ _KINDS = {
         needed=frozenset(
             {"release", "source", "promise", "private", "rho", "found_delta", "measured", "columns", "left_out"}
         ),
-        possible=frozenset({"software", "date", "noise", "label"}),
+        possible=frozenset({"software", "date", "noise", "label", "ledger"}),
     ),
     CertificateKind.SANITIZER: _Parts(
         mark=SANITIZED,

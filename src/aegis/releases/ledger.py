@@ -24,7 +24,7 @@ from typing import Any
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import LedgerError
 from aegis.privacy.policy import Recipients
-from aegis.releases.budget import Budget, Total, check_within, total
+from aegis.releases.budget import Budget, Total, check_within, left_of, total
 from aegis.releases.hash_chain import START
 from aegis.releases.json_keys import without_repeated_keys
 from aegis.releases.ledger_entry import Entry, EntryKind, RecordedRelease
@@ -124,13 +124,32 @@ class Ledger:
         return Budget.from_mapping(limits[-1]) if limits else None
 
     @property
+    def unfinished(self) -> dict[int, RecordedRelease]:
+        """What noise was drawn for and what never left, by the number of the entry that spent its budget."""
+        finished = {leaving.begun for leaving in self.releases.values()}
+        return {
+            entry.sequence: RecordedRelease.from_mapping(entry.content)
+            for entry in self.entries
+            if entry.act is EntryKind.BEGUN and entry.sequence not in finished
+        }
+
+    @property
     def budgets(self) -> tuple[Budget, ...]:
-        """What each release spent. What is spent stays spent: a release that is forgotten has been seen."""
-        return tuple(recorded.budget for recorded in self.releases.values() if recorded.budget is not None)
+        """What each release spent, and what was begun and never left.
+
+        What is spent stays spent: a release that is forgotten has been seen, and a run that stopped has said so.
+        """
+        spent = (*self.releases.values(), *self.unfinished.values())
+        return tuple(leaving.budget for leaving in spent if leaving.budget is not None)
 
     def spent(self, *, delta: float = 1e-6) -> Total:
         """What all releases spent together."""
         return total(self.budgets, delta=delta if self.limit is None else self.limit.delta)
+
+    @property
+    def left(self) -> str | None:
+        """What the limit still has room for, in words; None where no limit is set."""
+        return None if self.limit is None else left_of(self.limit, self.budgets)
 
     def check_budget(self, asked: Budget) -> None:
         """Raise if so much more would exceed the limit."""
@@ -202,15 +221,21 @@ def append(
     """Add an entry to the end, on the disk before this returns.
 
     A ledger that does not exist begins with ``opening``. ``expected_head`` is that of the ledger that was judged: if
-    somebody else wrote since, this raises and nothing is written. A release that would exceed the budget is refused
-    here, under the lock, however many writers there are. ``before`` is called with the number of the entry just before
-    it is written, under the lock too; if it raises nothing is.
+    somebody else wrote since, this raises and nothing is written. What would exceed the budget is refused here, under
+    the lock, however many writers there are, unless it names a reason or the entry that spent it. ``before`` is called
+    with the number of the entry just before it is written, under the lock too; if it raises nothing is.
     """
     with locked(path):
         ledger = read_ledger(path)
         if expected_head is not None and ledger.head != expected_head:
             raise LedgerError(overtaken(path))
-        if act is EntryKind.RELEASED and content.get("budget") is not None:
+        if content.get("begun") is not None:
+            _check_begun(ledger, content)
+        elif (
+            act in (EntryKind.RELEASED, EntryKind.BEGUN)
+            and content.get("budget") is not None
+            and content.get("despite") is None
+        ):
             ledger.check_budget(Budget.from_mapping(content["budget"]))
         at = _now(ledger, now)
         new: list[Entry] = []
@@ -221,6 +246,16 @@ def append(
         before(new[-1].sequence)
         _write(path, new)
         return new[-1]
+
+
+def _check_begun(ledger: Ledger, content: Mapping[str, Any]) -> None:
+    """Raise unless the entry that a release names has spent just its budget, for no other release."""
+    begun = ledger.unfinished.get(content["begun"])
+    if begun is None or begun.budget is None or begun.budget.to_mapping() != content["budget"]:
+        raise LedgerError(
+            f"entry {content['begun']} of the ledger {ledger.path.name} did not spend the budget of this release, or "
+            "another one left by it; run it again"
+        )
 
 
 def overtaken(path: Path) -> str:

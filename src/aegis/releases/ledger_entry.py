@@ -40,9 +40,12 @@ def recipient_key(name: str) -> str:
 
 
 class EntryKind(StrEnum):
-    """What an entry says: that the ledger began, something left, a release no longer counts, or a limit was set."""
+    """What an entry says: that the ledger began, noise is about to be drawn for a release, something left, a release no
+    longer counts, or a limit was set.
+    """
 
     OPENED = "opened"
+    BEGUN = "begun"
     RELEASED = "released"
     FORGOTTEN = "forgotten"
     LIMITED = "limited"
@@ -99,7 +102,8 @@ class RecordedRelease:
     ``promise`` says of a sanitized table what is proved, under what assumption, and what was only audited, and
     ``sanitized`` of which columns of the source it shows draws. ``roles`` are those of all columns of the source, from
     wherever they came, also of columns that were left out.
-    ``listed`` are the values that its certificate names, by column: each of k people or more.
+    ``listed`` are the values that its certificate names, by column: each of k people or more. ``begun`` names the entry
+    that spent its ``budget`` before the noise was drawn.
     """
 
     name: str
@@ -125,6 +129,7 @@ class RecordedRelease:
     listed: Mapping[str, Mapping[str, Any]] | None = None
     sanitized: tuple[str, ...] = ()
     roles: Mapping[str, Any] | None = None
+    begun: int | None = None
 
     def __post_init__(self) -> None:
         if not self.recipient or not self.recipient.strip():
@@ -156,6 +161,7 @@ class RecordedRelease:
             **({} if not self.listed else {"listed": {name: dict(values) for name, values in self.listed.items()}}),
             **({"sanitized": list(self.sanitized)} if self.sanitized else {}),
             **({} if self.roles is None else {"roles": dict(self.roles)}),
+            **({} if self.begun is None else {"begun": self.begun}),
         }
 
     @classmethod

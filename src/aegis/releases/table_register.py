@@ -15,6 +15,7 @@ import secrets
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,24 @@ class RegisteredTable:
     sketch: Sketch
 
 
+_FOLDER: ContextVar[Path | None] = ContextVar("the folder of the register", default=None)
+
+
+@contextmanager
+def register_in(folder: Path) -> Iterator[None]:
+    """Note tables in this folder meanwhile: those of an example are nobody's, and need not be remembered."""
+    token = _FOLDER.set(folder)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(token)
+
+
 def state_folder() -> Path:
     """Where Aegis keeps what is this user's and must not be lost."""
+    chosen = _FOLDER.get()
+    if chosen is not None:
+        return chosen
     named = os.environ.get(STATE_VARIABLE)
     if named:
         return Path(named)

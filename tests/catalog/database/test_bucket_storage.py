@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.catalog.conftest import keep_now
 
 from aegis.catalog.database.open_storage import open_store, parse_bucket
 from aegis.catalog.database.reference_lock import ReferenceLock
@@ -42,7 +43,7 @@ def test_a_store_that_refuses_is_a_sentence(
         with pytest.raises(StorageFullError, match=words):
             store.check_room()
         with pytest.raises(StorageFullError, match=words):
-            store.put([b"x"], limit_bytes=10)
+            keep_now(store, [b"x"], limit_bytes=10)
     assert not [path for folder in tmp_path.rglob("drafts") for path in folder.iterdir()]
 
 
@@ -71,7 +72,7 @@ def test_files_that_were_changed_in_the_bucket_are_not_used(tmp_path: Path, new_
 
     address = new_bucket()
     store = opened(address, tmp_path)
-    kept = store.put([b"a release"], limit_bytes=99)
+    kept = keep_now(store, [b"a release"], limit_bytes=99)
     bucket = parse_bucket(address)
     somebody = S3Store(
         bucket.name,
@@ -93,7 +94,7 @@ def test_other_files_of_the_bucket_are_left_alone(tmp_path: Path, new_bucket: Ca
         httpx.put(f"{bucket.endpoint}/{bucket.name}/{key}", content=b"x").raise_for_status()
     store = opened(address, tmp_path)
     assert list(store.digests()) == []
-    kept = store.put([b"ours"], limit_bytes=9)
+    kept = keep_now(store, [b"ours"], limit_bytes=9)
     assert list(store.digests()) == [kept.digest]
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import notifications, releases, requests
-from aegis.catalog.service.expiry import tell_expiring
+from aegis.catalog.service.expiry import notify_expiring
 from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM
 from aegis.catalog.worker.loop import run_pending
 from aegis.errors import NotFoundError, NotSignedInError
@@ -80,12 +80,12 @@ def test_what_ends_soon_is_told_once_and_what_ended_too(small_stage: Stage) -> N
     stage.clock.pass_by(days=82)
     for _ in range(2):
         with stage.catalog.write(SYSTEM) as work:
-            tell_expiring(work)
+            notify_expiring(work)
     assert told(stage, "consumer") == ["approved", "ready"], "a week before, not eight days"
     stage.clock.pass_by(days=2)
     for _ in range(2):
         with stage.catalog.write(SYSTEM) as work:
-            tell_expiring(work)
+            notify_expiring(work)
     assert told(stage, "consumer")[2:] == ["expiring"]
     assert told(stage, "expert") == ["asked", "asked", "expiring"]
     stage.clock.pass_by(days=10)

@@ -21,8 +21,8 @@ from aegis.catalog.commands.push import (
 )
 from aegis.catalog.commands.serve import Serving, ServingDemo
 from aegis.catalog.commands.worker import WorkDone
+from aegis.command_line import CATALOG
 from aegis.errors import InputError
-from aegis.main import CATALOG
 from aegis.result import Result
 
 RESULTS: dict[str, tuple[Result, int]] = {  # with the exit status of the command

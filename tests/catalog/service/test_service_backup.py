@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from tests.catalog.conftest import keep_now
 
 from aegis.catalog.database.backup import backup, restore
 from aegis.catalog.database.tables import Product, Table, User
@@ -178,9 +179,9 @@ def test_for_what_is_no_backup_no_catalog_is_made(tmp_path: Path) -> None:
 
 
 def test_files_of_nobody_are_swept_and_files_of_somebody_are_not(full: Stage) -> None:
-    orphan = full.catalog.store.put([b"a crash came between the file and its row"], limit_bytes=100)
+    orphan = keep_now(full.catalog.store, [b"a crash came between the file and its row"], limit_bytes=100)
     assert verification.sweep(full.catalog) == 1
-    assert not full.catalog.store.exists(orphan.digest)
+    assert orphan.digest not in set(full.catalog.store.digests())
     assert len(list(full.catalog.store.digests())) == 2
     with full.catalog.read(SYSTEM) as work:
         assert work.session.scalar(select(func.count()).select_from(Product)) == 1

@@ -175,3 +175,15 @@ def test_a_damaged_archive_is_no_smaller_table(tmp_path: Path, damage: str, said
         open_dataset(file)
     file.write_bytes(gzip.compress(text.encode()))
     assert open_dataset(file).table.count().execute() == 50_000
+
+
+@pytest.mark.parametrize("header", ['"new\nline",y', 'a,"one, two\r\nthree"', '"a\n\nb";"c\nd"', '"new,y', 'a,"b""\n'])
+def test_a_quote_of_the_header_that_its_line_does_not_close_is_said(header: str, write: Callable[[str], Path]) -> None:
+    with pytest.raises(DataError, match="has a quote that is not closed on its line") as error:
+        open_dataset(write(f"{header}\n" + "1,secret\n" * 50))
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ['5" pipe', '"a ""b"""', '"a,"', '""""'])
+def test_quotes_that_are_closed_may_stand_in_a_header(name: str, write: Callable[[str], Path]) -> None:
+    assert open_dataset(write(f"{name},y\n1,a\n")).schema.names[1] == "y"

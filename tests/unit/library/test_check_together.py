@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import aegis
+from aegis.command_line import call
 from aegis.counts.class_table import suppressed_classes
 from aegis.counts.collect_classes import count_classes
 from aegis.errors import InputError, PolicyNotSatisfiedError
 from aegis.library.search import Found
-from aegis.main import call
 from aegis.masking.configuration_file import configurations_from_mapping
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import aegis
+from aegis.command_line import call
 from aegis.counts import folder as folders
 from aegis.errors import OptionError, OutputError, SummaryError
 from aegis.library import merge as merge_module
-from aegis.main import call
 
 
 def _rows(rows: int, seed: int) -> pa.Table:

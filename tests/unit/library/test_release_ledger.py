@@ -438,7 +438,7 @@ def test_advise_refuses_an_older_version_before_it_counts(table: Path, monkeypat
     def counted(*_: Any, **__: Any) -> None:
         pytest.fail("the table was counted first")
 
-    monkeypatch.setattr(importlib.import_module("aegis.library.advise"), "count", counted)
+    monkeypatch.setattr(importlib.import_module("aegis.library.advise"), "count_table", counted)
     with pytest.raises(LedgerError, match="an older version of the table"):
         aegis.advise(table, policy=POLICY, label="well", identifying=["name"], generate=3)
 

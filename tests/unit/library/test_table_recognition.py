@@ -266,3 +266,19 @@ def test_made_up_rows_that_are_drawn_again_begin_anew(source: Path) -> None:
     forget_rows(aegis.open_dataset(source))
     assert registered_tables() == ()
     let_go(_copied(source), BY_ZIP)
+
+
+def test_start_says_it_of_a_copy_of_the_same_name_before_the_first_step(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = source.parent / "elsewhere"
+    folder.mkdir()
+    copy = folder / source.name
+    copy.write_bytes(source.read_bytes())
+    where = f"another table called {source.stem}, whose ledger is in {source.parent.name}"
+    capsys.readouterr()
+    with pytest.raises(OtherLedgerError, match=re.escape(where)):
+        aegis.start(copy, yes=True)
+    said = capsys.readouterr()
+    assert "1 of 6" not in said.out + said.err
+    assert [path.name for path in folder.iterdir()] == [copy.name]

@@ -104,3 +104,20 @@ def test_a_doubt_is_the_last_of_the_reasons() -> None:
     place = rank_raced(COUNTED, result, reasons={"t": ("a finished table",)}).ranking[1]
     assert place.reasons == ("a finished table", "its labels are others")
     assert place.to_json()["doubt"] == "its labels are others"
+
+
+def test_what_no_attribute_loses_by_itself_and_models_lose_is_lost_together() -> None:
+    """An exclusive or, say: each of its columns tells nothing, and without one of them nothing is left."""
+    nothing = (
+        "keeps 100.0 % of what the attributes say about ill",
+        "ill itself is masked (g); no attribute loses anything",
+    )
+    counted = replace(COUNTED, ranking=tuple(replace(place, reasons=nothing) for place in COUNTED.ranking))
+
+    def said(result: RaceResult) -> str:
+        (reason,) = rank_raced(counted, result).ranking[0].reasons
+        return reason
+
+    together = "ill itself is masked (g); no attribute loses anything by itself; what is lost they tell together"
+    assert said(raced(no_loss=False)) == together
+    assert said(raced(no_loss=True)) == said(raced(no_loss=False, told=False)) == nothing[1]

@@ -187,5 +187,5 @@ def test_a_loss_spread_over_many_attributes_names_one() -> None:
 
 def test_a_loss_that_no_attribute_has_alone_is_not_denied() -> None:
     kept = AttributeLoss(name="a", mask="suppressed", original=0.0, masked=0.0, deviation=0.0, standard_error=0.0)
-    assert reasons([kept], [0.0], retained=0.4, label="y")[-1].startswith("no attribute loses anything alone")
+    assert reasons([kept], [0.0], retained=0.4, label="y")[-1].startswith("no attribute loses anything by itself; ")
     assert reasons([kept], [0.0], retained=1.0, label="y")[-1] == "no attribute loses anything"

@@ -266,7 +266,7 @@ class Client:
     # Notifications
 
     def notifications(self, *, unseen: bool = False) -> Iterator[Notification]:
-        """What one was told, the newest first."""
+        """One's notifications, the newest first."""
         return (read(Notification, item) for item in self._http.pages("/notifications", unseen=unseen))
 
     def see_notifications(self) -> int:

@@ -82,9 +82,6 @@ class Transport:
         """Change; the version in the content makes a repetition harmless."""
         return self._json("PATCH", path, body=lambda: {"json": content})
 
-    def delete(self, path: str) -> None:
-        self._json("DELETE", path)
-
     @contextmanager
     def download(self, path: str) -> Iterator[httpx.Response]:
         """A streamed answer."""
@@ -146,10 +143,10 @@ def _classes() -> dict[str, type[AegisError]]:
     classes: dict[str, type[AegisError]] = {}
     waiting = list(AegisError.__subclasses__())
     while waiting:
-        each = waiting.pop()
-        waiting += each.__subclasses__()
-        name = each.__name__.removesuffix("Error")
-        classes["".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")] = each
+        error = waiting.pop()
+        waiting += error.__subclasses__()
+        name = error.__name__.removesuffix("Error")
+        classes["".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")] = error
     return classes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from rich.text import Text
 
@@ -47,10 +47,6 @@ class AuditVerdict(Result):
         if self.intact:
             return f"intact: {count(self.rows, 'row')}"
         return f"broken at row {self.first_broken}: {self.reason}"
-
-    def table_rows(self) -> list[dict[str, Any]]:
-        """One row."""
-        return [self.to_json()]
 
 
 @operation(VerifyAudit)

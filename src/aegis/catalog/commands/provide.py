@@ -82,7 +82,7 @@ def provide(options: Provide) -> ProvidedParts:
         provider = Provider(catalog, Path(options.folder), owner=options.owner)
         if options.once:
             return ProvidedParts(provided=tuple(_part(made) for made in provider.due()))
-        provider.run(process.stop, tell=lambda made: _say(_part(made)))
+        provider.run(process.stop, report=lambda made: _say(_part(made)))
     return ProvidedParts(provided=())
 
 

@@ -96,10 +96,6 @@ class PushedTogether(Result):
             f"{self.product}: {count(self.judged, 'set')} of maskings judged together, {self.broken} break the policy"
         )
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        """One row."""
-        return [self.to_json()]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredProduct(Result):
@@ -168,10 +164,6 @@ class PushedSummary(Result):
         """What it covers."""
         return f"{self.product}: {count(self.rows, 'row')} counted, level {self.level}"
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        """One row."""
-        return [self.to_json()]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushedRelease(Result):
@@ -196,10 +188,6 @@ class PushedRelease(Result):
         return (
             f"{'verified' if self.state == 'verified' else 'received; the catalog measures it again'}: {self.file_name}"
         )
-
-    def table_rows(self) -> list[dict[str, Any]]:
-        """One row."""
-        return [self.to_json()]
 
 
 @operation(PushProduct)

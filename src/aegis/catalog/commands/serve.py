@@ -91,10 +91,6 @@ class Serving(Result):
         """Where people go."""
         return f"catalog: {self.url}"
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        """One row."""
-        return [self.to_json()]
-
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis serve --json`` prints."""
         return {

@@ -41,10 +41,6 @@ class WorkDone(Result):
         """How many jobs."""
         return f"{count(self.jobs_done, 'job')} done"
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        """One row."""
-        return [self.to_json()]
-
     def to_json(self) -> dict[str, Any]:
         """The object that ``aegis worker --json`` prints."""
         return {"jobs_done": self.jobs_done}

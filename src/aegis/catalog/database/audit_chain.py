@@ -65,13 +65,14 @@ class ChainVerdict:
 
 
 def append(session: Session, entries: Iterable[Entry]) -> None:
-    """Add rows to the end of the chain; call it last, for it makes every other writer wait until the commit."""
+    """Add rows to the end of the chain; call it last, for it makes every other writer wait until the commit.
+
+    The head is locked here; a trigger of the database moves it with each row.
+    """
     listed = list(entries)
     if not listed:
         return
-    head = session.get(ChainHead, HEAD_ID, with_for_update=True, populate_existing=True)
-    assert head is not None, "the migration puts the head there"
-    sequence, previous = head.sequence, head.hash
+    sequence, previous = session.execute(_LOCKED_HEAD).one()
     for entry in listed:
         sequence += 1
         row = Audit(
@@ -88,8 +89,10 @@ def append(session: Session, entries: Iterable[Entry]) -> None:
         )
         previous = row.hash = row_hash(row)
         session.add(row)
-    head.sequence, head.hash = sequence, previous
     session.flush()
+
+
+_LOCKED_HEAD = select(ChainHead.sequence, ChainHead.hash).where(ChainHead.id == HEAD_ID).with_for_update()
 
 
 def row_hash(row: Any) -> str:
@@ -122,7 +125,7 @@ def verify_chain(
     ``most`` rows of it; edits before it are not looked for. ``each_page`` is called between pages and may raise to end
     a long walk.
     """
-    end = session.execute(_END).one()  # one question, so that whoever appends meanwhile breaks nothing
+    end = session.execute(_END).one()  # one query, so that whoever appends meanwhile breaks nothing
     last = end.sequence if most is None else min(end.sequence, since.rows + most)
     previous, rows = since.hash, since.rows
     if rows and not _unchanged(session, since):

@@ -138,8 +138,8 @@ def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, 
         names = {f"files/{digest}" for digest in manifest["files"]} | {f"tables/{name}.jsonl" for name in tables}
         if seen != names:
             raise VerificationError("the backup is not complete; nothing was restored")
-        for table_name, each in tables.items():  # in the order of their references
-            _load(session, each, Path(place) / f"{table_name}.jsonl")
+        for name, sql_table in tables.items():  # in the order of their references
+            _load(session, sql_table, Path(place) / f"{name}.jsonl")
 
 
 def _dump(session: Session, table: SqlTable, place: Path) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def _told(manifest: dict[str, Any]) -> Manifest:
         created_at=manifest["created_at"],
         aegis=manifest["aegis"],
         form=manifest["form"],
-        rows={name: each["rows"] for name, each in manifest["tables"].items()},
+        rows={name: dumped["rows"] for name, dumped in manifest["tables"].items()},
         files=len(manifest["files"]),
         file_bytes=sum(manifest["files"].values()),
         audit_rows=manifest["audit"]["rows"],

@@ -21,7 +21,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, Opera
 from sqlalchemy.orm import Session
 
 from aegis.catalog.database import (  # every table is known before one is opened
-    finding_tables,  # noqa: F401
     ledger_tables,  # noqa: F401
     notification_tables,  # noqa: F401
     sign_in_tables,  # noqa: F401
@@ -34,7 +33,7 @@ T = TypeVar("T")
 BUSY_SECONDS = 30
 DEFAULT_POOL = 12
 _FRESH_S = 1.0
-"""A connection that was used this lately is taken for alive; any other one is asked first."""
+"""A connection that was used this lately is taken for alive; any other one is pinged first."""
 
 
 class Database:
@@ -78,7 +77,7 @@ class Database:
 
     @contextmanager
     def read(self, *, one_moment: bool = False) -> Iterator[Session]:
-        """A session that only looks; nothing it does is kept.
+        """A session that only reads; nothing it does is kept.
 
         With ``one_moment`` everything it sees is of the moment at which it began, as it always is on SQLite.
         """
@@ -95,7 +94,7 @@ class Database:
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """A bare connection that only looks: for the one question that every request asks."""
+        """A bare connection that only reads: for the one query that every request makes."""
         with self._patiently(self._reading.connect) as connection:
             yield connection
 
@@ -201,7 +200,7 @@ def _postgres(url: URL, pool_size: int) -> Engine:
 
     @event.listens_for(engine, "checkout")
     def _take(connection: Any, record: Any, _proxy: Any) -> None:
-        """Ask whether a connection that stood for a while still lives; the pool replaces a dead one."""
+        """Ping a connection that was idle for a while; the pool replaces a dead one."""
         if time.monotonic() - record.info.get("used_s", math.inf) <= _FRESH_S:
             return
         try:

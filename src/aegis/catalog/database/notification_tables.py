@@ -1,6 +1,6 @@
-"""What people are told, how they want to be told, and what is still on its way to them.
+"""Notifications, how people want to get them, and the deliveries that are still to be made.
 
-A notification is written in the transaction of the act that it tells of, and so is the delivery that takes it
+A notification is written in the transaction of the act that it is about, and so is the delivery that takes it
 elsewhere: there is never one without the other.
 """
 
@@ -15,7 +15,7 @@ from aegis.catalog.database.tables import ID_LENGTH, Table, id_column, of_table
 
 
 class Notification(Table):
-    """A sentence for one person, and the page that it is about. ``key`` keeps the same thing from being told twice."""
+    """A sentence for one person, and the page that it is about. ``key`` keeps it from being written twice."""
 
     __tablename__ = "notifications"
     __table_args__ = (
@@ -40,7 +40,7 @@ class Notification(Table):
 
 
 class NotificationChoice(Table):
-    """How somebody wants to be told; a mail address counts once its code came back."""
+    """How somebody wants to be notified; a mail address counts once its code came back."""
 
     __tablename__ = "notification_choices"
     user_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("users.id"), primary_key=True)

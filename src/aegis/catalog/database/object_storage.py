@@ -69,10 +69,10 @@ class BucketStore:
 
     def check_room(self) -> None:
         self._spool.check_room()
-        # Asked at most every ten seconds: each question is a request that is paid for.
+        # At most every ten seconds: each probe is a request that is paid for.
         if self._probed_at is None or time.monotonic() - self._probed_at > _PROBE_SECONDS:
             self._probed_at = None
-            with _asking(writing=True):
+            with _store_errors(writing=True):
                 obstore.put(self._objects, _PROBE, b"")
             self._probed_at = time.monotonic()
 
@@ -91,7 +91,7 @@ class BucketStore:
         if self._size(place) == draft.bytes:
             pass  # the same bytes were kept before
         elif _staged(draft) in self._staged:
-            with _asking(writing=True):
+            with _store_errors(writing=True):
                 obstore.copy(self._objects, _staged(draft), place)
         else:  # larger than a store copies, or kept at once
             self._send(draft, place)
@@ -103,21 +103,14 @@ class BucketStore:
             return
         self._staged.discard(_staged(draft))
         try:
-            with suppress(NotFoundError), _asking(writing=True):
+            with suppress(NotFoundError), _store_errors(writing=True):
                 obstore.delete(self._objects, _staged(draft))
         except AegisError as error:  # whoever sent it is answered all the same; the sweep comes by later
             _log.warning("a draft stays in the object store until it is swept up (%s)", type(error).__name__)
 
-    def put(self, stream: Stream, *, limit_bytes: int) -> Stored:
-        draft = self.draft(stream, limit_bytes=limit_bytes)
-        try:
-            return self.keep(draft)
-        finally:
-            self._spool.discard(draft)
-
     def open(self, digest: str) -> BinaryIO:
         place = place_of(digest)
-        with _asking():
+        with _store_errors():
             # Piece by piece, each a request of its own: whoever reads slowly holds no connection to the store.
             return cast(BinaryIO, io.BufferedReader(_Reader(self._objects, place), CHUNK_BYTES))
 
@@ -140,16 +133,13 @@ class BucketStore:
                 raise VerificationError("a stored file was changed in the object store; restore it from a backup")
             yield path
 
-    def exists(self, digest: str) -> bool:
-        return self._size(place_of(digest)) is not None
-
     def remove(self, digest: str) -> None:
-        with suppress(NotFoundError), _asking(writing=True):
+        with suppress(NotFoundError), _store_errors(writing=True):
             obstore.delete(self._objects, place_of(digest))
 
     def digests(self) -> Iterator[str]:
         names = []
-        with _asking():
+        with _store_errors():
             for batch in obstore.list(self._objects):
                 for entry in batch:
                     name = entry["path"].rpartition("/")[2]
@@ -159,7 +149,7 @@ class BucketStore:
 
     def sweep_drafts(self, *, older_than_seconds: float, now_seconds: float) -> int:
         removed = self._spool.sweep_drafts(older_than_seconds=older_than_seconds, now_seconds=now_seconds)
-        with _asking(writing=True):
+        with _store_errors(writing=True):
             staged = [entry for batch in obstore.list(self._objects, "drafts") for entry in batch]
             for entry in staged:
                 if now_seconds - entry["last_modified"].timestamp() > older_than_seconds:
@@ -171,12 +161,12 @@ class BucketStore:
         return self._lock.held(alone=removing)
 
     def _send(self, draft: Draft, key: str) -> None:
-        with _asking(writing=True):
+        with _store_errors(writing=True):
             obstore.put(self._objects, key, draft.path, chunk_size=_PART_BYTES, max_concurrency=4)
 
     def _size(self, key: str) -> int | None:
         try:
-            with _asking():
+            with _store_errors():
                 return obstore.head(self._objects, key)["size"]
         except NotFoundError:
             return None
@@ -192,7 +182,7 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
-        with _asking():
+        with _store_errors():
             piece = bytes(self._file.read(len(buffer)))
         buffer[: len(piece)] = piece
         return len(piece)
@@ -223,8 +213,8 @@ def _client(bucket: Bucket) -> S3Store:
 
 
 @contextmanager
-def _asking(*, writing: bool = False) -> Iterator[None]:
-    """What the object store refuses, as an error with a sentence; its own words may hold addresses and keys."""
+def _store_errors(*, writing: bool = False) -> Iterator[None]:
+    """Errors of the object store as those of the catalog; its own messages may hold addresses and keys."""
     try:
         yield
     except FileNotFoundError as error:

@@ -55,7 +55,7 @@ class ReferenceLock:
 
     @contextmanager
     def _held_advisory(self, *, alone: bool) -> Iterator[None]:
-        # Asked again and again, not waited for: who waits to be alone would keep out everybody who comes to share.
+        # Polled, not waited for: whoever waits for the exclusive lock would keep out everybody who wants to share it.
         ask = text(f"SELECT {'pg_try_advisory_lock' if alone else 'pg_try_advisory_lock_shared'}(:key)")
         try:
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")

@@ -71,10 +71,6 @@ class Store(Protocol):
         """Remove a draft; nothing happens if it was kept."""
         ...
 
-    def put(self, stream: Stream, *, limit_bytes: int) -> Stored:
-        """Draft and keep in one go."""
-        ...
-
     def open(self, digest: str) -> BinaryIO:
         """The bytes, to be read."""
         ...
@@ -86,8 +82,6 @@ class Store(Protocol):
     def local(self, digest: str) -> AbstractContextManager[Path]:
         """A file of the local disk that holds the bytes, for as long as the block lasts."""
         ...
-
-    def exists(self, digest: str) -> bool: ...
 
     def remove(self, digest: str) -> None: ...
 
@@ -169,9 +163,6 @@ class FolderStore:
     def discard(self, draft: Draft) -> None:
         draft.path.unlink(missing_ok=True)
 
-    def put(self, stream: Stream, *, limit_bytes: int) -> Stored:
-        return self.keep(self.draft(stream, limit_bytes=limit_bytes))
-
     def open(self, digest: str) -> BinaryIO:
         return self.path(digest).open("rb")
 
@@ -188,9 +179,6 @@ class FolderStore:
         if not place.is_file():
             raise NotFoundError(GONE)
         return place
-
-    def exists(self, digest: str) -> bool:
-        return self._place(digest).is_file()
 
     def remove(self, digest: str) -> None:
         self._place(digest).unlink(missing_ok=True)
@@ -239,7 +227,7 @@ def place_of(digest: str) -> str:
 
 @contextmanager
 def storing() -> Iterator[None]:
-    """What the disk refuses, as an error with a sentence: it is full, or may not be written."""
+    """Errors of the disk as those of the catalog: it is full, or may not be written."""
     try:
         yield
     except OSError as error:

@@ -7,6 +7,7 @@ product: summaries and releases lie in the store under the hash of their bytes.
 from __future__ import annotations
 
 import datetime
+import re
 import uuid
 from typing import Any, ClassVar
 
@@ -28,11 +29,17 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 ID_LENGTH = 32
+_ID = re.compile(f"[0-9a-f]{{{ID_LENGTH}}}")
 
 
 def new_id() -> str:
     """A fresh id: 32 hexadecimal digits, drawn at random."""
     return uuid.uuid4().hex
+
+
+def is_id(value: Any) -> bool:
+    """Whether it has the form of an id."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 class UtcTime(TypeDecorator[datetime.datetime]):
@@ -170,6 +177,15 @@ class Product(Table):
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
 
 
+class ProductTag(Table):
+    """A word that a product is filed under."""
+
+    __tablename__ = "product_tags"
+    __table_args__ = (Index("products_of_tag", "tag"),)
+    product_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("products.id"), primary_key=True)
+    tag: Mapped[str] = mapped_column(String(40), primary_key=True)
+
+
 class Configuration(Table):
     """A masking configuration that was proposed for a product; the id of its content names what it does."""
 
@@ -247,6 +263,18 @@ class Request(Table):
     changed_at: Mapped[datetime.datetime]
     version: Mapped[int] = mapped_column(Integer)
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy declares it so
+
+
+class Comment(Table):
+    """What somebody said about a request, to those who see it."""
+
+    __tablename__ = "comments"
+    __table_args__ = (Index("comments_of_request", "request_id", "created_at"),)
+    id: Mapped[str] = id_column()
+    request_id: Mapped[str] = of_table("requests.id")
+    user_id: Mapped[str] = of_table("users.id")
+    words: Mapped[str]
+    created_at: Mapped[datetime.datetime]
 
 
 class Release(Table):

@@ -19,11 +19,11 @@ from aegis.catalog.records.ledger_records import (
     Together,
     TogetherStanding,
 )
+from aegis.catalog.records.making import read, record_of, write
 from aegis.catalog.records.notification_records import NewNotificationChoice, Notification, NotificationChoice, Seen
 from aegis.catalog.records.page import Health, Page
 from aegis.catalog.records.people_records import Me, Role, Scope, User, UserRole
 from aegis.catalog.records.product_records import Column, Facet, Facets, Product, ProductEntry
-from aegis.catalog.records.record_json import read, write
 from aegis.catalog.records.release_records import (
     ArrivalAttack,
     Holder,
@@ -95,5 +95,6 @@ __all__ = [
     "User",
     "UserRole",
     "read",
+    "record_of",
     "write",
 ]

@@ -50,7 +50,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """The published distribution of a column, without bars where the summary tells none; `kind` is null if hidden."""
+    """The published distribution of a column, without bars where there is none; `kind` is null if hidden."""
 
     column: str
     kind: str | None

@@ -22,7 +22,6 @@ from aegis.catalog.server.errors import is_api, unexpected_response
 from aegis.catalog.server.limits import BodyLimits, Pace, body_limit
 from aegis.catalog.server.metrics import TOKEN_VARIABLE, Metrics, count_request
 from aegis.catalog.server.pages.app import create_pages
-from aegis.catalog.server.retries import RetriedReads
 from aegis.catalog.server.session import Authentication
 from aegis.catalog.service.catalog import Catalog
 
@@ -62,7 +61,7 @@ def create_site(catalog: Catalog, *, behind_proxy: bool = False) -> ASGIApp:
     site: ASGIApp = _Routes(api=create_api(catalog), pages=create_pages(catalog))
     settings = catalog.settings
     site = BodyLimits(site, limit_of=lambda path: body_limit(settings, path), pace=Pace.of(settings))
-    site = RetriedReads(Authentication(site, catalog=catalog))
+    site = Authentication(site, catalog=catalog)
     site = Envelope(Metrics(site, catalog=catalog, token=os.environ.get(TOKEN_VARIABLE, "")))
     return TrustedProxy(site) if behind_proxy else site
 

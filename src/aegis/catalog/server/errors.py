@@ -1,4 +1,4 @@
-"""What a request is answered with when it fails: one shape for programs, one page for people.
+"""Error responses: problems (RFC 9457) for programs, pages for people.
 
 Below ``/api/`` an error is a problem as RFC 9457 writes it (``application/problem+json``); its type names the error
 class, so that a client can raise the same one. Elsewhere it is a page. Nothing that was sent is sent back: the messages
@@ -71,7 +71,7 @@ class ProblemResponse(JSONResponse):
 
 
 def is_api(scope: Scope) -> bool:
-    """Whether a program is answered, and not a person."""
+    """Whether the request is for the API."""
     return str(scope.get("path", "")).startswith("/api/")
 
 
@@ -128,7 +128,7 @@ def error_response(scope: Scope, error: AegisError) -> Response:
 
 
 async def unexpected_response(request: Request, error: Exception) -> Response:
-    """What is said of a defect of ours: no detail, for it might hold data.
+    """The response to a defect of ours: no detail, for it might hold data.
 
     The log gets its kind and the places it passed; its message may quote data and is not logged either.
     """
@@ -194,7 +194,7 @@ def install(app: FastAPI, *, methods_at: Callable[[str], list[str]]) -> None:
 
     def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        flaws = [_field_error(each) for each in error.errors()[:20]]
+        flaws = [_field_error(flaw) for flaw in error.errors()[:20]]
         first = flaws[0] if flaws else {"where": "request", "said": "it cannot be used"}
         return problem_response(
             request.scope,

@@ -7,11 +7,10 @@ whoever comes on top gets a 503 and a time to come back.
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -19,7 +18,6 @@ import anyio.to_thread
 
 from aegis.errors import TooBusyError
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -71,14 +69,3 @@ identity = Lane(at_once=4, waiting=60, share=20)
 """Whoever comes back from the identity provider waits for its answers, and nobody else does."""
 health = Lane(at_once=1, waiting=100, share=101)
 """Whoever watches the catalog is answered whatever else goes on."""
-
-
-def in_costly_lane(handler: Callable[P, T]) -> Callable[P, Any]:
-    """A handler of the API, given ``call``, that runs in the lane for what is expensive."""
-
-    @functools.wraps(handler)
-    async def queued(*args: P.args, **kwargs: P.kwargs) -> T:
-        call: Any = kwargs["call"]
-        return await costly.run(str(call.actor.user_id), lambda: handler(*args, **kwargs))
-
-    return queued

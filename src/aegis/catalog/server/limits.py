@@ -1,7 +1,7 @@
 """How much a body may hold and how slowly it may come: refused at the byte that is too much, or after the timeout.
 
-To the application both look as if the sender had gone, so that everything half taken in is thrown away as always; the
-sender gets a 413 or a 408. Only the time that is spent waiting for the sender counts.
+The application sees a client that disconnected, so that what was half received is thrown away as always; the client
+gets a 413 or a 408. Only the time that is spent waiting for the sender counts.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class BodyLimits:
 
         async def limited() -> Message:
             nonlocal waited_s, received_bytes, complete, failure
-            if complete:  # from here on it is only asked whether somebody is still there
+            if complete:  # from here on the application only waits for a disconnect
                 return await receive()
             if failure is not None:
                 return {"type": "http.disconnect"}
@@ -162,7 +162,7 @@ class BodyLimits:
 
 
 def too_large(limit: int) -> TooLargeError:
-    """What is said to whoever sends too much."""
+    """The error for a body that is too large."""
     return TooLargeError(f"more than {size(limit)} was sent and this is the most accepted here; send less at once")
 
 

@@ -22,9 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aegis.catalog.server.errors import error_response, is_api
 from aegis.catalog.server.limits import RequestQuota
-from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.service import sessions
-from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.catalog import Catalog, again_if_undone
 from aegis.catalog.service.permissions import ANONYMOUS, Actor
 from aegis.catalog.settings import Settings
 from aegis.errors import AegisError, NotPermittedError, NotSignedInError

@@ -68,19 +68,19 @@ class Supervisor:
 
     def run(self) -> int:
         """Keep every part alive until SIGTERM or Ctrl-C; 0, or 2 if one would not stay."""
-        before = {each: signal.signal(each, self._stopping) for each in _SIGNALS}
+        before = {number: signal.signal(number, self._stopping) for number in _SIGNALS}
         kept: list[_Kept] = []
         try:
             kept = [_Kept(part=part, process=self._start(part)) for part in self._parts]
             while not self._stop.wait(0.1):
-                for each in kept:
-                    if not self._alive(each):
+                for part in kept:
+                    if not self._alive(part):
                         return 2
             return 0
         finally:
             self._end(kept)
-            for each_signal, handler in before.items():
-                signal.signal(each_signal, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
             os.close(self._held)
             os.close(self._lifeline)
 
@@ -122,16 +122,16 @@ class Supervisor:
         return True
 
     def _end(self, kept: Sequence[_Kept]) -> None:
-        for each in kept:
-            if each.process.poll() is None:
-                each.process.terminate()
+        for part in kept:
+            if part.process.poll() is None:
+                part.process.terminate()
         deadline = time.monotonic() + self._shutdown_s
-        for each in kept:
+        for part in kept:
             try:
-                each.process.wait(max(0.0, deadline - time.monotonic()))
+                part.process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                each.process.kill()
-                each.process.wait()
+                part.process.kill()
+                part.process.wait()
 
 
 def hold_lifeline() -> bool:

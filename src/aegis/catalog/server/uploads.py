@@ -30,6 +30,7 @@ _UPLOADS_AT_ONCE = 16
 _CHUNK_BYTES = 1 << 18
 _FIELD_BYTES = 1_000_000
 _MOST_FIELDS = 3000
+SIGNATURE_BYTES = 4_096
 _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.CapacityLimiter] = WeakKeyDictionary()
 
 

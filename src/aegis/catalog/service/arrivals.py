@@ -32,9 +32,9 @@ from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, check_stated, read_facts
 from aegis.catalog.service.configurations import masks_of
-from aegis.catalog.service.permissions import Actor, Permission, require
+from aegis.catalog.service.permissions import Actor, Permission
 from aegis.catalog.service.quotas import room_left
-from aegis.catalog.service.releases import check_meant_for, note_release, release_view
+from aegis.catalog.service.releases import check_meant_for, release_view
 from aegis.catalog.service.request_steps import effective_state
 from aegis.catalog.service.requests import seen_request
 from aegis.catalog.service.signing_keys import check_signed
@@ -105,7 +105,7 @@ def incoming(
     if refused is not None:
         if request_id is not None:
             with catalog.write(actor) as work:
-                judged_together.tell_refused(work, seen_request(work, request_id))
+                judged_together.notify_refused(work, seen_request(work, request_id))
         raise refused
     draft = catalog.store.draft(file, limit_bytes=room)
     try:
@@ -139,22 +139,19 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
     request: Request | None = None
     if checked.request_id is not None:
         request = seen_request(work, checked.request_id, lock=True)
-    product = visible_product(work, checked.product_id, lock=True)
-    require(work.actor, Permission.PUSH_RELEASE, product.id)
+    product = visible_product(work, checked.product_id, Permission.PUSH_RELEASE, lock=True)
     check_promise(checked.facts, product)  # the product may have changed meanwhile
     configuration_id = _configuration(work, product, request, checked.facts)
     if request is not None:
         check_columns(checked.facts.columns, request, product)
         check_terms(request, product, checked.facts.content)
         _check_awaited(work, request)
-    assert work.actor.user_id is not None
     certificate = checked.facts.content
-    signature = check_signed(work, certificate=certificate, signature=checked.signature, user_id=work.actor.user_id)
+    signature = check_signed(work, certificate=certificate, signature=checked.signature, user_id=work.user_id)
     ledger.check_arrival(work, product, certificate=certificate, digest=checked.draft.digest, request=request)
     stored = work.keep(checked.draft)
-    release_id, job_id = new_id(), new_id()
+    job_id = new_id()
     row = Release(
-        id=release_id,
         product_id=product.id,
         configuration_id=configuration_id,
         request_id=checked.request_id,
@@ -164,25 +161,20 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
         certificate=checked.facts.content,
         certificate_digest=checked.facts.digest,
         signature=signature,
-        attacks=None,
         state=ReleaseState.RECEIVED.value,
-        reason=None,
         job_id=job_id,
-        pushed_by=work.actor.user_id,
+        pushed_by=work.user_id,
         created_at=work.now,
     )
-    work.session.add(row)
-    work.session.flush()
-    queue.enqueue(
-        work,
-        kind=queue.VERIFY_RELEASE,
-        product_id=product.id,
-        subject_id=release_id,
-        parameters={},
-        job_id=job_id,
-    )
-    note_release(
-        work, row, "release pushed", digest=row.digest, certificate=row.certificate_digest, request_id=row.request_id
+    work.add(row)
+    queue.enqueue(work, kind=queue.VERIFY_RELEASE, product_id=product.id, subject_id=row.id, job_id=job_id)
+    work.record(
+        "release pushed",
+        row,
+        state=row.state,
+        digest=row.digest,
+        certificate=row.certificate_digest,
+        request_id=row.request_id,
     )
     return release_view(work, row.id)
 
@@ -192,12 +184,10 @@ def _target(work: Work, product: str | None, request_id: str | None) -> tuple[Pr
     if request_id is None:
         if product is None:
             raise InputError("name the product or the request that the release is for")
-        product_row = visible_product(work, product)
-        require(work.actor, Permission.PUSH_RELEASE, product_row.id)
+        product_row = visible_product(work, product, Permission.PUSH_RELEASE)
         return product_row, None
     request = seen_request(work, request_id)
-    product_row = visible_product(work, request.product_id)
-    require(work.actor, Permission.PUSH_RELEASE, product_row.id)
+    product_row = visible_product(work, request.product_id, Permission.PUSH_RELEASE)
     if product is not None and visible_product(work, product).id != product_row.id:
         raise InputError("the request is for another product; name only one of them")
     return product_row, request

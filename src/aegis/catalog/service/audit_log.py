@@ -1,8 +1,8 @@
 """The audit log: the record for those who may read it, and whether its chain of hashes is whole.
 
 The worker walks the whole chain once a day and whenever somebody asks for it, and in between what was added since.
-Where it came to is noted: so many rows, the last of which has this hash. A question then walks the rows after that
-only. An edit *before* the note is found by the next whole walk, not by a question: the answer says when that was.
+How far it came is noted: so many rows, the last of which has this hash. A request then walks the rows after that only.
+An edit *before* the note is found by the next whole walk, not by a request: the answer says when that was.
 `aegis audit verify` needs no note and believes none.
 """
 
@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Select, select
 
 from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS, ChainVerdict, Checkpoint, verify_chain
-from aegis.catalog.database.tables import Audit, Setting
-from aegis.catalog.records import Page
+from aegis.catalog.database.tables import Audit, Setting, is_id
+from aegis.catalog.records import Page, read, record_of, write
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import SYSTEM, Permission, require
 from aegis.catalog.service.visible import visible_product
-from aegis.errors import ConflictError, InputError
+from aegis.errors import InputError
 
 _LONGEST_NAME = 64
 
@@ -73,15 +73,13 @@ def list_audit(
     if product is None:
         require(work.actor, Permission.SEE_AUDIT)
     else:
-        product_row = visible_product(work, product)
-        require(work.actor, Permission.SEE_PRODUCT_AUDIT, product_row.id)
+        product_row = visible_product(work, product, Permission.SEE_PRODUCT_AUDIT)
         query = query.where(Audit.product_id == product_row.id)
     if subject_id is not None:
         if not is_id(subject_id):
             raise InputError("the subject is named by its id: 32 hexadecimal digits")
         query = query.where(Audit.subject_id == subject_id)
-    rows, cursor = page_of(work.session, query, keys=(Audit.sequence,), page=page, descending=True)
-    return Page(items=tuple(audit_view(row[0]) for row in rows), next=cursor)
+    return page_of(work.session, query, audit_view, keys=(Audit.sequence,), page=page, descending=True)
 
 
 def _chosen(query: Select[tuple[Audit]], wanted: AuditFilter) -> Select[tuple[Audit]]:
@@ -103,24 +101,12 @@ def verify(work: Work, *, expected_head: str | None = None) -> ChainVerdict:
 
 
 def audit_view(row: Any) -> records.Act:
-    return records.Act(
-        sequence=row.sequence,
-        at=row.at,
-        actor=row.actor,
-        action=row.action,
-        subject=row.subject,
-        subject_id=row.subject_id,
-        product_id=row.product_id,
-        details=row.details,
-        previous=row.previous,
-        hash=row.hash,
-    )
+    return record_of(records.Act, row)
 
 
 MOST_AT_ONCE = 2_000
-"""How many rows a question walks; about 50 milliseconds."""
+"""How many rows a request walks; about 50 milliseconds."""
 _KEY = "audit_check"
-_MOMENTS = ("checked_at", "walked_at", "wanted_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,21 +202,11 @@ def _is_due(note: _Note, work: Work) -> bool:
 
 def _note(work: Work, *, lock: bool = False) -> _Note:
     row = work.session.get(Setting, _KEY, with_for_update=lock or None, populate_existing=True)
-    if row is None:
-        return _Note()
-    values: dict[str, Any] = dict(row.value)
-    for name in _MOMENTS:
-        values[name] = None if values[name] is None else datetime.datetime.fromisoformat(values[name])
-    try:
-        return _Note(**values)
-    except TypeError:
-        raise ConflictError("the note on the audit has another form; walk the chain with: aegis audit verify") from None
+    return _Note() if row is None else read(_Note, row.value)
 
 
 def _keep(work: Work, note: _Note) -> None:
-    values = asdict(note)
-    for name in _MOMENTS:
-        values[name] = None if values[name] is None else values[name].isoformat()
+    values = write(_Note, note)
     row = work.session.get(Setting, _KEY)
     if row is None:
         work.session.add(Setting(key=_KEY, value=values))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 import logging
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -18,8 +19,10 @@ from sqlalchemy.orm.exc import StaleDataError
 from aegis.catalog.database import audit_chain
 from aegis.catalog.database.audit_chain import ACTS
 from aegis.catalog.database.connection import DEFAULT_POOL, Database
+from aegis.catalog.database.ledger_tables import ProviderKey
 from aegis.catalog.database.open_storage import open_store
 from aegis.catalog.database.storage import Draft, Store, Stored
+from aegis.catalog.database.tables import Configuration, Job, Product, Release, Request, Summary, Table, Token, User
 from aegis.catalog.service.openid_provider import OpenIdProvider
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
@@ -27,10 +30,26 @@ from aegis.errors import AegisError, BrokenOffError, ConflictError, EngineError,
 
 _log = logging.getLogger("aegis.catalog")
 Clock = Callable[[], datetime.datetime]
+RowType = TypeVar("RowType", bound=Table)
+T = TypeVar("T")
 
 
 def utc_now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
+
+
+_SUBJECTS: Mapping[type[Table], str] = {
+    Configuration: "configuration",
+    Job: "job",
+    Product: "product",
+    ProviderKey: "key",
+    Release: "release",
+    Request: "request",
+    Summary: "summary",
+    Token: "token",
+    User: "user",
+}
+"""What the record calls the thing that an act is about."""
 
 
 class Work:
@@ -50,11 +69,29 @@ class Work:
         self._held = ExitStack()
         self._ending = False
 
+    @property
+    def user_id(self) -> str:
+        """The id of the person who acts, where only a person does."""
+        assert self.actor.user_id is not None
+        return self.actor.user_id
+
+    def add(self, row: RowType) -> RowType:
+        """Write a new row, with its id."""
+        self.session.add(row)
+        self.session.flush()
+        return row
+
     def record(
-        self, action: str, *, subject: str, subject_id: str, product_id: str | None = None, **details: Any
+        self, action: str, about: Table | tuple[str, str], /, *, product_id: str | None = None, **details: Any
     ) -> None:
-        """Put an act on the record; it is written when the transaction ends."""
-        assert action in ACTS, f"the record does not know the act {action!r}: name it in acts.py"
+        """Put an act on the record, ``about`` a row or a kind of thing and its id; written when the transaction ends.
+
+        It belongs to the product that the row belongs to, unless another one is named.
+        """
+        assert action in ACTS, f"the record does not know the act {action!r}: name it in ACTS_OF"
+        row: Any = about
+        subject, subject_id = about if isinstance(about, tuple) else (_SUBJECTS[type(about)], row.id)
+        of_row = row.id if isinstance(about, Product) else getattr(about, "product_id", None)
         self._entries.append(
             audit_chain.Entry(
                 at=self.now,
@@ -63,7 +100,7 @@ class Work:
                 action=action,
                 subject=subject,
                 subject_id=subject_id,
-                product_id=product_id,
+                product_id=product_id or of_row,
                 details=details,
             )
         )
@@ -123,13 +160,13 @@ class Catalog:
 
     @contextmanager
     def read(self, actor: Actor) -> Iterator[Work]:
-        """Work that only looks."""
+        """Work that only reads."""
         with _reading(), self.database.read() as session:
             yield self._work(session, actor)
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """A bare connection that only looks, without an actor: to find out who that is."""
+        """A bare connection that only reads, without an actor: to find out who that is."""
         with _reading(), self.database.look() as connection:
             yield connection
 
@@ -172,11 +209,12 @@ def _reading() -> Iterator[None]:
 
 _BUSY = "too many people ask the catalog at once; try again in a moment"
 _ENDED = ("08", "57P")  # the connection is gone, the server was stopped or started again
+_ATTEMPTS, _PAUSE_S = 3, 0.3
 _RETRY = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
 
 
 def _refused(error: DBAPIError, *, undone: bool = True) -> AegisError:
-    """What to tell of an error of the database, which would quote values."""
+    """An error of the database as one of the catalog: its own text would quote values."""
     code = getattr(error.orig, "sqlstate", None)
     name = getattr(error.orig, "sqlite_errorname", "")
     if code == "53100" or name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
@@ -195,3 +233,20 @@ def _refused(error: DBAPIError, *, undone: bool = True) -> AegisError:
         )
     _log.error("the database refused a statement (%s %s)", type(error.orig).__name__, code or "")
     return EngineError("the database of the catalog refused or broke off; try again in a moment")
+
+
+def again_if_undone(
+    act: Callable[[], T], *, is_keyed: bool = False, attempts: int = _ATTEMPTS, pause_s: float = _PAUSE_S
+) -> T:
+    """Do it, and again where the database broke off and nothing was written: it may just have been started again.
+
+    With ``is_keyed`` the act finds by itself whether it was done before, and is repeated in any case.
+    """
+    for attempt in range(1, attempts + 1):
+        try:
+            return act()
+        except BrokenOffError as error:
+            if attempt == attempts or not (error.undone or is_keyed):
+                raise
+        time.sleep(pause_s * attempt)
+    raise AssertionError("the last attempt returns or raises")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aegis.catalog.database.storage import Stream, limited
 from aegis.catalog.database.tables import Product
-from aegis.catalog.service.checks import checked_document
+from aegis.catalog.service.checks import checked_document, well_formed
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.data.kind import Kind
-from aegis.errors import AegisError, ConflictError, DataError, VerificationError
+from aegis.errors import ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.masking.written_labels import states, writes
@@ -43,22 +42,17 @@ def read_facts(stream: Stream, *, limit_bytes: int) -> CertificateFacts:
     with tempfile.TemporaryDirectory(prefix="aegis-certificate-") as place:
         path = Path(place) / "certificate.json"
         path.write_bytes(text)
-        with _well_formed():
-            return _facts(read_certificate(path))
+        return _facts(path)
 
 
-@contextmanager
-def _well_formed() -> Iterator[None]:
-    """Whoever pushes writes the certificate: a part of it that is of another shape is a sentence, not a failure."""
-    try:
-        yield
-    except AegisError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError):
-        raise DataError("the certificate lacks what a certificate of Aegis says; give the .certificate.json") from None
+_well_formed = well_formed(
+    DataError, "the certificate lacks what a certificate of Aegis says; give the .certificate.json"
+)
 
 
-def _facts(certificate: Certificate) -> CertificateFacts:
+@_well_formed
+def _facts(path: Path) -> CertificateFacts:
+    certificate = read_certificate(path)
     content, kind = certificate.content, certificate.kind
     checked_document(content, what="the certificate")
     if kind is not CertificateKind.MASKS:
@@ -102,7 +96,7 @@ def certified_id(content: Mapping[str, Any]) -> str:
     return str(named["id"])
 
 
-@_well_formed()
+@_well_formed
 def check_stated(content: Mapping[str, Any], masks: Configuration) -> None:
     """Raise unless the labels and values that a certificate names are those of the configuration behind its id."""
     if LABELS_ID in content["configuration"] and not states(certified_configuration(content), masks):
@@ -117,7 +111,7 @@ def check_stated(content: Mapping[str, Any], masks: Configuration) -> None:
             )
 
 
-@_well_formed()
+@_well_formed
 def check_promise(facts: CertificateFacts, product: Product) -> None:
     """Raise unless the certificate is about this product's policy, quasi-identifiers and columns."""
     policy = policy_of(product)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
 
-from aegis.errors import ConfigurationError, InputError, TooLargeError
+from aegis.catalog.database.tables import is_id
+from aegis.errors import AegisError, ConfigurationError, InputError, TooLargeError
 from aegis.releases.json_keys import without_repeated_keys
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-_ID = re.compile(r"[0-9a-f]{32}")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NOT_IN_FILES = re.compile(r"""[/\\;&|<>$`"'*?#!~]""")
 _DEEPEST = 40
@@ -64,17 +65,12 @@ def checked_slug(value: Any, *, what: str) -> str:
     'clinic-2024'
     """
     # 32 hexadecimal digits could be taken for an id.
-    if not isinstance(value, str) or not _SLUG.fullmatch(value) or _ID.fullmatch(value):
+    if not isinstance(value, str) or not _SLUG.fullmatch(value) or is_id(value):
         raise InputError(
             f"{what} must have 1 to 64 small letters, digits, dots, dashes or underscores, with a letter or digit at "
             "both ends"
         )
     return value
-
-
-def is_id(value: Any) -> bool:
-    """Whether it has the form of an id."""
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def checked_whole(value: Any, *, what: str, least: int, most: int) -> int:
@@ -99,9 +95,9 @@ def checked_document(value: Any, *, what: str, most: int = MOST_PARTS) -> Any:
                 f"{_DEEPEST} levels deep"
             )
         if isinstance(part, list | tuple):
-            waiting += [(each, depth + 1) for each in part]
+            waiting += [(item, depth + 1) for item in part]
         elif isinstance(part, Mapping):
-            waiting += [(each, depth + 1) for each in part.values()]
+            waiting += [(item, depth + 1) for item in part.values()]
     return value
 
 
@@ -115,6 +111,17 @@ def printable(text: str) -> bool:
     (True, False, False)
     """
     return _UNPRINTABLE.search(text) is None
+
+
+@contextmanager
+def well_formed(error: type[AegisError], sentence: str) -> Iterator[None]:
+    """Read a document that somebody sent: of another shape than is expected it is this error, and no defect of ours."""
+    try:
+        yield
+    except AegisError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError):
+        raise error(sentence) from None
 
 
 def _is_plain(value: Any) -> bool:

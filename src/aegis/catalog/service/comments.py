@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy import bindparam, func, select
 
 from aegis.catalog import records
-from aegis.catalog.database.finding_tables import Comment
-from aegis.catalog.database.tables import Request, User, new_id
+from aegis.catalog.database.tables import Comment, Request, User
+from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission
 from aegis.catalog.service.request_steps import effective_state
 from aegis.catalog.service.requests import seen_request
 from aegis.catalog.states import RequestState
@@ -21,21 +21,17 @@ _LONGEST = 5_000
 
 
 def comment(work: Work, *, request_id: str, words: str) -> records.Comment:
-    """Say something about a request; the other side is told that there is something to read."""
-    row = seen_request(work, request_id, lock=True)
-    require(work.actor, Permission.COMMENT, row.product_id)
-    checked = checked_text(words, what="the comment", least=1, most=_LONGEST)
+    """Say something about a request; the others who take part are notified."""
+    row = seen_request(work, request_id, Permission.COMMENT, lock=True)
+    text = checked_text(words, what="the comment", least=1, most=_LONGEST)
     if (work.session.scalar(select(func.count()).where(Comment.request_id == row.id)) or 0) >= MOST:
         raise ConflictError(f"a request has at most {MOST} comments; ask again, or write a mail")
-    assert work.actor.user_id is not None
-    made = Comment(id=new_id(), request_id=row.id, user_id=work.actor.user_id, words=checked, created_at=work.now)
-    work.session.add(made)
-    work.session.flush()
-    work.record("request commented", subject="request", subject_id=row.id, product_id=row.product_id, comment=made.id)
+    made = work.add(Comment(request_id=row.id, user_id=work.user_id, words=text, created_at=work.now))
+    work.record("request commented", row, comment=made.id)
     name = work.actor.display_name or work.actor.name
     notify(
         work,
-        _others(work, row) - {work.actor.user_id},
+        _others(work, row) - {work.user_id},
         NotificationKind.COMMENTED,
         words=f"{name} wrote a comment on a request.",
         path=f"/requests/{row.id}",
@@ -77,6 +73,4 @@ def _others(work: Work, row: Request) -> set[str]:
 
 
 def _as_record(row: Comment, name: str, display_name: str) -> records.Comment:
-    return records.Comment(
-        id=row.id, by_name=name, by_display_name=display_name, words=row.words, created_at=row.created_at
-    )
+    return record_of(records.Comment, row, by_name=name, by_display_name=display_name)

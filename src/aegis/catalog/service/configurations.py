@@ -12,8 +12,15 @@ from sqlalchemy import select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Configuration, Product, Request, Summary, User, new_id
+from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_document, checked_file_stem, checked_whole, parsed_document
+from aegis.catalog.service.checks import (
+    checked_document,
+    checked_file_stem,
+    checked_whole,
+    parsed_document,
+    well_formed,
+)
 from aegis.catalog.service.disclosure import named_values, sees_everything, shown_content, shown_hierarchy
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.published import published_histogram
@@ -23,7 +30,7 @@ from aegis.catalog.states import RequestState
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
 from aegis.data.yaml_text import dump
-from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, NotFoundError
+from aegis.errors import ConfigurationError, ConflictError, InputError, NotFoundError
 from aegis.masking import configuration_file
 from aegis.masking.configuration import Configuration as Masks
 from aegis.masking.generator import generate as draw
@@ -40,8 +47,7 @@ def propose(
 
     One that does the same as a known one is that one (a withdrawn one comes back).
     """
-    product_row = visible_product(work, product)
-    require(work.actor, Permission.PROPOSE_CONFIGURATION, product_row.id)
+    product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION)
     checked_file_stem(name, what="the configuration's name", most=120)
     if isinstance(content, str):
         content = parsed_document(content, what="the configuration", most_characters=work.settings.document_bytes)
@@ -55,8 +61,7 @@ def generate(
     work: Work, *, product: str, count: int = 20, strength: str = "mixed", seed: int = 0
 ) -> list[records.Configuration]:
     """Make configurations from the published domains of the product's current summary, and enter them."""
-    product_row = visible_product(work, product)
-    require(work.actor, Permission.PROPOSE_CONFIGURATION, product_row.id)
+    product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION)
     checked_whole(count, what="the number of configurations", least=1, most=MOST_AT_ONCE)
     checked_whole(seed, what="the seed", least=0, most=2**32)
     current = work.session.scalar(select(Summary).where(Summary.product_id == product_row.id, Summary.current))
@@ -71,21 +76,13 @@ def generate(
         and histogram.domain.size > 1
     }
     if not histograms:
-        raise ConflictError("the summary tells no values to make configurations from; propose your own")
+        raise ConflictError("the summary publishes no values to make configurations from; propose your own")
     prefix = f"{strength}-{seed}"
+    label, rng = product_row.label, np.random.default_rng(seed)
+    drawn = draw(histograms, count=count, strength=strength, rng=rng, label=label, fewer_if_need_be=True)
     made = [
-        Masks(name=f"{prefix}-{number}", masks=each.masks, label=product_row.label)
-        for number, each in enumerate(
-            draw(
-                histograms,
-                count=count,
-                strength=strength,
-                rng=np.random.default_rng(seed),
-                label=product_row.label,
-                fewer_if_need_be=True,
-            ),
-            start=1,
-        )
+        Masks(name=f"{prefix}-{number}", masks=configuration.masks, label=label)
+        for number, configuration in enumerate(drawn, start=1)
     ]
     return _enter(work, product_row, made, how="generated")
 
@@ -101,9 +98,7 @@ def withdraw(work: Work, *, configuration_id: str) -> records.Configuration:
         if waiting is not None:
             raise ConflictError("an approved request waits for a release with this configuration; revoke it first")
         row.withdrawn_at = work.now
-        work.record(
-            "configuration withdrawn", subject="configuration", subject_id=row.id, product_id=product.id, name=row.name
-        )
+        work.record("configuration withdrawn", row, name=row.name)
         work.session.flush()
     return _views(work, product.id, [row])[0]
 
@@ -140,8 +135,8 @@ def _check_chains(content: Any) -> None:
     listed = listed if isinstance(listed, list) else [content]
     if len(listed) > MOST_AT_ONCE:
         raise InputError(f"send at most {MOST_AT_ONCE} configurations at once")
-    for each in listed:
-        masks = each.get("masks", each) if isinstance(each, Mapping) else {}
+    for configuration in listed:
+        masks = configuration.get("masks", configuration) if isinstance(configuration, Mapping) else {}
         for mask in masks.values() if isinstance(masks, Mapping) else ():
             check_chain(mask)
 
@@ -152,14 +147,10 @@ def masks_of(content: Mapping[str, Any]) -> Masks:
 
 
 def _read(content: Any, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> list[Masks]:
-    try:
+    with well_formed(ConfigurationError, "the configuration cannot be read; write it as {column: mask}"):
         configurations = configuration_file.configurations_from_mapping(content, name=name, hierarchies=hierarchies)
-        for each in configurations:
-            masks_of(json.loads(json.dumps(configuration_file.to_mapping(each))))  # what is stored can be read again
-    except AegisError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
-        raise ConfigurationError("the configuration cannot be read; write it as {column: mask}") from None
+        for configuration in configurations:  # what is stored can be read again
+            masks_of(json.loads(json.dumps(configuration_file.to_mapping(configuration))))
     if len(configurations) > MOST_AT_ONCE:
         raise InputError(f"send at most {MOST_AT_ONCE} configurations at once")
     return configurations
@@ -168,7 +159,7 @@ def _read(content: Any, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> l
 def enter_unknown(work: Work, product: Product, configurations: Sequence[Masks]) -> None:
     """Enter what came with a summary; what is known, or was withdrawn, stays as it is."""
     entered = set(work.session.scalars(select(Configuration.content_id).where(Configuration.product_id == product.id)))
-    fresh = [each for each in configurations if each.id not in entered]
+    fresh = [configuration for configuration in configurations if configuration.id not in entered]
     if fresh and len(entered) + len(fresh) <= MOST_OF_A_PRODUCT:
         _enter(work, product, fresh, how="pushed with a summary")
 
@@ -183,24 +174,23 @@ def _enter(work: Work, product: Product, configurations: Sequence[Masks], *, how
         raise ConflictError(f"a product has at most {MOST_OF_A_PRODUCT} configurations; withdraw none, use fewer")
     names = {row.name for row in rows.values()}
     entered: dict[str, Configuration] = {}
-    assert work.actor.user_id is not None
-    for each in configurations:
-        each.check(schema)
-        if product.label is not None and each.label not in (None, product.label):
-            raise ConfigurationError(f"configuration {each.name!r} is for another label than the product's")
-        row = rows.get(each.id)
+    for configuration in configurations:
+        configuration.check(schema)
+        if product.label is not None and configuration.label not in (None, product.label):
+            raise ConfigurationError(f"configuration {configuration.name!r} is for another label than the product's")
+        row = rows.get(configuration.id)
         if row is None:
-            unique = _free_name(checked_file_stem(each.name, what="a configuration's name", most=110), names)
-            content = {**configuration_file.to_mapping(each), "name": unique}
-            row = rows[each.id] = Configuration(
+            stem = checked_file_stem(configuration.name, what="a configuration's name", most=110)
+            unique = _free_name(stem, names)
+            content = {**configuration_file.to_mapping(configuration), "name": unique}
+            row = rows[configuration.id] = Configuration(
                 id=new_id(),
                 product_id=product.id,
                 name=unique,
                 content=json.loads(json.dumps(content)),
-                content_id=each.id,
-                proposed_by=work.actor.user_id,
+                content_id=configuration.id,
+                proposed_by=work.user_id,
                 created_at=work.now,
-                withdrawn_at=None,
             )
             names.add(unique)
             work.session.add(row)
@@ -221,14 +211,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _note(work: Work, row: Configuration, action: str) -> None:
-    work.record(
-        action,
-        subject="configuration",
-        subject_id=row.id,
-        product_id=row.product_id,
-        name=row.name,
-        content_id=row.content_id,
-    )
+    work.record(action, row, name=row.name, content_id=row.content_id)
 
 
 def _found(work: Work, key: str, *, lock: bool = False) -> tuple[Configuration, Product]:
@@ -244,23 +227,17 @@ def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[r
     counted = work.session.scalar(
         select(Summary.configurations).where(Summary.product_id == product_id, Summary.current)
     )
-    in_summary = {each["id"] for each in counted or []}
+    in_summary = {configuration["id"] for configuration in counted or []}
     named = None if sees_everything(work, product_id) else named_values(work, product_id)
-    names: dict[str, str] = {}
-    people = {row.proposed_by for row in rows}
-    for user_id, name in work.session.execute(select(User.id, User.name).where(User.id.in_(people))):
-        names[user_id] = name
+    people = select(User.id, User.name).where(User.id.in_({row.proposed_by for row in rows}))
+    names: dict[str, str] = dict(iter(work.session.execute(people)))
     return [
-        records.Configuration(
-            id=row.id,
-            product_id=row.product_id,
-            name=row.name,
+        record_of(
+            records.Configuration,
+            row,
             content=row.content if named is None else shown_content(row.content, named),
-            content_id=row.content_id,
             described=_described(json.dumps(row.content)),
             proposed_by=names[row.proposed_by],
-            created_at=row.created_at,
-            withdrawn_at=row.withdrawn_at,
             in_summary=row.content_id in in_summary,
         )
         for row in rows
@@ -296,5 +273,5 @@ def hierarchies(work: Work, *, product: str) -> dict[str, Hierarchy]:
         return by_name
     named = named_values(work, product_row.id)
     every = frozenset().union(*named.values())
-    shown = {name: shown_hierarchy(each.rows, named.get(name, every)) for name, each in by_name.items()}
+    shown = {name: shown_hierarchy(hierarchy.rows, named.get(name, every)) for name, hierarchy in by_name.items()}
     return {name: Hierarchy.of(rows) for name, rows in shown.items() if rows}

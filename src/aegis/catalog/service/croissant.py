@@ -50,10 +50,10 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
-    """The JSON-LD document; files are the verified releases that the actor may see, each with its certificate."""
+    """The JSON-LD document; files are the verified releases that the actor may see, release with its certificate."""
     record = products.product(work, product=product)
     listed = releases.list_releases(work, product=record.id, page=PageRequest(size=MOST)).items
-    verified = [each for each in listed if each.state is ReleaseState.VERIFIED]
+    verified = [release for release in listed if release.state is ReleaseState.VERIFIED]
     base = base_url.rstrip("/")
     url = f"{base}/products/{record.name}"
     return {
@@ -73,8 +73,8 @@ def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
         "version": f"{record.version}.0.0",
         "conditionsOfAccess": "on request, for a stated purpose and time",
         "aegis:policy": record.policy,
-        "distribution": [_file(each, base) for each in verified],
-        "recordSet": [_records(record, each) for each in verified],
+        "distribution": [_file(release, base) for release in verified],
+        "recordSet": [_records(record, release) for release in verified],
         "variableMeasured": _variables(record),
     }
 

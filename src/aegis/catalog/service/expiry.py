@@ -1,4 +1,4 @@
-"""Requests whose time is over, or nearly: written down and told by the worker."""
+"""Requests whose time is over, or nearly: the worker writes it down and notifies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from aegis.catalog.database.notification_tables import Notification
 from aegis.catalog.database.tables import Request
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
-from aegis.catalog.service.request_steps import note
 from aegis.catalog.states import OPEN_REQUESTS, RequestState, check_step
 
 _OPEN = [state.value for state in OPEN_REQUESTS]
@@ -36,7 +35,7 @@ def expire_due(work: Work) -> int:
         before = RequestState(row.state)
         check_step(before, RequestState.EXPIRED, what="the request")
         row.state, row.changed_at = RequestState.EXPIRED.value, work.now
-        note(work, row, "request expired")
+        work.record("request expired", row, state=row.state)
         notify_of_request(work, [row.consumer_id], NotificationKind.EXPIRED, row, _OVER[before])
     return len(due)
 
@@ -48,10 +47,10 @@ _OVER = {
 }
 
 
-def tell_expiring(work: Work) -> int:
-    """Tell whoever is next that a request will end soon, once for each end that it has; gives how many are near.
+def notify_expiring(work: Work) -> int:
+    """Notify whoever is next that a request will end soon, once for each end that it has; gives how many are near.
 
-    Access of a few days is told of in its last quarter.
+    Of access for a few days people are notified in its last quarter.
     """
     until = work.now + datetime.timedelta(days=work.settings.expiring_days)
     near = work.session.scalars(
@@ -66,7 +65,7 @@ def tell_expiring(work: Work) -> int:
         already = set(work.session.scalars(select(Notification.key).where(Notification.key.in_(some))))
         for key in some:
             if key not in already:
-                _tell(work, keys[key], key)
+                _remind(work, keys[key], key)
     return len(listed)
 
 
@@ -76,7 +75,7 @@ def _is_near(work: Work, row: Request) -> bool:
     return row.state == RequestState.PENDING or row.expires_at - work.now <= quarter
 
 
-def _tell(work: Work, row: Request, key: str) -> None:
+def _remind(work: Work, row: Request, key: str) -> None:
     assert row.expires_at is not None
     day = f"{row.expires_at.day} {row.expires_at:%B %Y}"
     state = RequestState(row.state)

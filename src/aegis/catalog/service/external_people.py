@@ -14,7 +14,7 @@ import secrets
 from sqlalchemy import select
 
 from aegis.catalog.database.sign_in_tables import ExternalIdentity
-from aegis.catalog.database.tables import Assignment, Product, User, new_id
+from aegis.catalog.database.tables import Assignment, Product, User
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.openid_provider import ExternalPerson
 from aegis.catalog.service.people import found_user, new_user
@@ -58,9 +58,8 @@ def _link(work: Work, person: ExternalPerson, user: User) -> ExternalIdentity:
     identity = ExternalIdentity(
         issuer=person.issuer, subject=person.subject, user_id=user.id, created_at=work.now, last_seen_at=work.now
     )
-    work.session.add(identity)
-    work.session.flush()
-    work.record("identity linked", subject="user", subject_id=user.id)
+    work.add(identity)
+    work.record("identity linked", user)
     return identity
 
 
@@ -75,12 +74,10 @@ def _give_roles(work: Work, user: User, groups: frozenset[str]) -> None:
             assignment.valid_until = None if assignment.valid_until is None else until
         elif assignment.valid_until is not None:
             work.session.delete(assignment)
-            work.record(
-                "role taken", subject="user", subject_id=user.id, product_id=assignment.product_id, role=assignment.role
-            )
+            work.record("role taken", user, product_id=assignment.product_id, role=assignment.role)
     for name, product_id in sorted(roles, key=str):
-        work.session.add(Assignment(id=new_id(), user_id=user.id, role=name, product_id=product_id, valid_until=until))
-        work.record("role given", subject="user", subject_id=user.id, product_id=product_id, role=name)
+        work.session.add(Assignment(user_id=user.id, role=name, product_id=product_id, valid_until=until))
+        work.record("role given", user, product_id=product_id, role=name)
     work.session.flush()
 
 

@@ -11,12 +11,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, String, bindparam, delete, func, literal, or_, select, true, union_all
 
 from aegis.catalog import records
-from aegis.catalog.database.finding_tables import ProductTag
-from aegis.catalog.database.tables import Product, User
-from aegis.catalog.records import Page
+from aegis.catalog.database.tables import Product, ProductTag, User
+from aegis.catalog.records import Page, record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_line, printable
-from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
+from aegis.catalog.service.paging import FIRST, PageRequest, paged_query, read_page
 from aegis.catalog.service.permissions import Actor, Permission, products_where, require
 from aegis.catalog.states import ProductState
 from aegis.errors import InputError
@@ -113,7 +112,7 @@ class SearchShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductSearch:
-    """What is looked for as whom: the shape of the question, and what its conditions compare with."""
+    """A search on behalf of somebody: its shape, and what its conditions compare with."""
 
     shape: SearchShape
     values: Mapping[str, Any]
@@ -177,22 +176,11 @@ def entries(
     require(work.actor, Permission.SEE_CATALOG)
     search = product_search(work.actor, words=query, tag=tag, owner=owner)
     listed = _entries_query(search.shape, continued=page.cursor is not None)
-    listed_rows = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
-    rows, cursor = cut(list(listed_rows), page, last=lambda row: [row.name])
-    return Page(
-        items=tuple(
-            records.ProductEntry(
-                name=row.name,
-                title=row.title,
-                description=row.description,
-                columns=row.column_count,
-                state=ProductState(row.state),
-                tags=split_tags(row.tags),
-            )
-            for row in rows
-        ),
-        next=cursor,
-    )
+    return read_page(work.session, listed, search.values, _entry, keys=BY_NAME, page=page)
+
+
+def _entry(row: Any) -> records.ProductEntry:
+    return record_of(records.ProductEntry, row, state=ProductState(row.state), tags=split_tags(row.tags))
 
 
 BY_NAME = (Product.name,)
@@ -210,7 +198,7 @@ def _entries_query(shape: SearchShape, *, continued: bool) -> Select[*tuple[Any,
         Product.name,
         Product.title,
         Product.description,
-        func.json_array_length(Product.columns).label("column_count"),
+        func.json_array_length(Product.columns).label("columns"),
         Product.state,
         TAGS.label("tags"),
     )
@@ -238,7 +226,7 @@ _TAG, _OWNER = "tag", "owner"
 
 @lru_cache(maxsize=256)
 def _facets_query(shape: SearchShape) -> Select[*tuple[Any, ...]]:
-    """Tags and owners in one question: the products are looked for once."""
+    """Tags and owners in one query: the products are searched once."""
     products = select(Product.id, Product.owner_id).where(*shape.conditions()).cte("found_products")
     number = func.count().label("number")
     tags = (

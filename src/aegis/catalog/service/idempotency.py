@@ -41,10 +41,9 @@ def remember(work: Work, *, key: str, fingerprint: str, status: int, body: Mappi
     require(work.actor, Permission.SEE_CATALOG)
     key = checked_text(key, what="the idempotency key", least=1, most=128)
     work.session.execute(delete(Idempotency).where(Idempotency.created_at < work.now - _kept(work)))
-    assert work.actor.user_id is not None
     work.session.add(
         Idempotency(
-            user_id=work.actor.user_id,
+            user_id=work.user_id,
             key=key,
             fingerprint=fingerprint,
             status=status,

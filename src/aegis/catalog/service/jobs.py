@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -9,7 +10,7 @@ from sqlalchemy.orm import defer
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Job, Product, Release, Request, Summary, User
-from aegis.catalog.records import Page
+from aegis.catalog.records import Page, record_of
 from aegis.catalog.service import queue
 from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Work
@@ -28,8 +29,7 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
     For a request that asks for some of the columns, only those count. Where the same summary is being ranked by the
     same measure on the same columns already, or was, that job is the answer.
     """
-    product_row = visible_product(work, product)
-    require(work.actor, Permission.START_ADVICE, product_row.id)
+    product_row = visible_product(work, product, Permission.START_ADVICE)
     row: Request | None = None
     if request_id is not None:
         row = seen_request(work, request_id, lock=True)
@@ -53,12 +53,7 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
             parameters={"measure": measure, "seed": 0, "columns": columns},
         )
         work.record(
-            "advice started",
-            subject="job",
-            subject_id=job_id,
-            product_id=product_row.id,
-            measure=measure,
-            request_id=request_id,
+            "advice started", ("job", job_id), product_id=product_row.id, measure=measure, request_id=request_id
         )
     if row is not None and row.job_id != job_id:
         row.job_id = job_id
@@ -76,15 +71,14 @@ def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIR
     require(work.actor, Permission.SEE_CATALOG)
     query = _selected().options(defer(Job.result, raiseload=True))
     if product is not None:
-        product_row = visible_product(work, product)
-        require(work.actor, Permission.SEE_JOBS, product_row.id)
+        product_row = visible_product(work, product, Permission.SEE_JOBS)
         query = query.where(Job.product_id == product_row.id)
     else:
         at_work = products_where(work.actor, Permission.SEE_JOBS)
         if at_work is not None:
             query = query.where(Job.product_id.in_(at_work))
-    rows, cursor = page_of(work.session, query, keys=(Job.created_at, Job.id), page=page, descending=True)
-    return Page(items=tuple(_as_view(*row, with_result=False) for row in rows), next=cursor)
+    without_result = partial(_as_view, with_result=False)
+    return page_of(work.session, query, without_result, keys=(Job.created_at, Job.id), page=page, descending=True)
 
 
 def cancel(work: Work, *, job_id: str) -> records.Job:
@@ -96,22 +90,14 @@ def cancel(work: Work, *, job_id: str) -> records.Job:
     release = None if is_advice else by_id(work, Release, row.subject_id, lock=True)
     if release is not None and release.state == ReleaseState.RECEIVED:
         release.state, release.reason = ReleaseState.REFUSED.value, "its verification was cancelled"
-        work.record(
-            "release refused",
-            subject="release",
-            subject_id=release.id,
-            product_id=release.product_id,
-            state=release.state,
-            digest=release.digest,
-        )
+        work.record("release refused", release, state=release.state, digest=release.digest)
     work.session.flush()
     return _view(work, row.id)
 
 
 def latest_ranking(work: Work, *, product: str) -> records.Job | None:
     """The newest finished advice on the product's current summary; those for some columns only are left out."""
-    product_row = visible_product(work, product)
-    require(work.actor, Permission.SEE_JOBS, product_row.id)
+    product_row = visible_product(work, product, Permission.SEE_JOBS)
     row = work.session.execute(
         _selected()
         .join(Summary, Summary.id == Job.subject_id)
@@ -180,21 +166,11 @@ def _view(work: Work, job_id: str) -> records.Job:
 
 
 def _as_view(row: Job, product_name: str, created_by: str, *, with_result: bool = True) -> records.Job:
-    return records.Job(
-        id=row.id,
-        kind=row.kind,
-        product_id=row.product_id,
+    return record_of(
+        records.Job,
+        row,
         product_name=product_name,
-        subject_id=row.subject_id,
-        state=JobState(row.state),
-        parameters=row.parameters,
-        progress=row.progress,
-        stage=row.stage,
-        result=row.result if with_result else None,
-        error=row.error,
-        attempts=row.attempts,
         created_by=created_by,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
+        state=JobState(row.state),
+        result=row.result if with_result else None,
     )

@@ -35,14 +35,12 @@ _KEYS_AT_ONCE = 500
 
 def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterable[records.JointVerdict]) -> int:
     """Take what the provider found on the rows; a verdict on the same maskings takes the place of an older one."""
-    row = visible_product(work, product)
-    require(work.actor, Permission.JUDGE_TOGETHER, row.id)
+    row = visible_product(work, product, Permission.JUDGE_TOGETHER)
     policy = policy_of(row)
     if policy is None or policy.id != policy_id:
         raise ConflictError("the product has another policy by now; judge again under that one")
     listed = list(verdicts)
     checked_whole(len(listed), what="the number of verdicts", least=1, most=MOST_VERDICTS)
-    assert work.actor.user_id is not None
     for verdict in listed:
         if not 2 <= len(verdict.parts) <= _MOST_PARTS or verdict.satisfied != (not verdict.broken):
             raise InputError("a verdict names at least two maskings, and a broken model exactly if it is not satisfied")
@@ -53,29 +51,24 @@ def judge_together(work: Work, *, product: str, policy_id: str, verdicts: Iterab
             work.session.add(stored)
         stored.satisfied = verdict.satisfied
         stored.broken = [{"model": model.model[:120], "records": int(model.records)} for model in verdict.broken[:20]]
-        stored.judged_by, stored.judged_at = work.actor.user_id, work.now
+        stored.judged_by, stored.judged_at = work.user_id, work.now
     work.session.flush()
-    _tell_of_broken_approvals(work, row)
-    work.record(
-        "maskings judged together", subject="product", subject_id=row.id, product_id=row.id, verdicts=len(listed)
-    )
+    _notify_of_broken_approvals(work, row)
+    work.record("maskings judged together", row, verdicts=len(listed))
     return len(listed)
 
 
-def tell_refused(work: Work, request: Request) -> None:
-    """Tell those who decide that what they approved cannot be released beside earlier releases: it is their turn
-    again."""
+def notify_refused(work: Work, request: Request) -> None:
+    """Notify those who decide that earlier releases refuse what they approved: it is their turn again."""
     words = (
         "What was approved for {consumer} of {product} is refused by the ledger, because of earlier releases; revoke "
-        "it and "
-        "let another masking be asked for."
+        "it and let another masking be asked for."
     )
     notify_of_request(work, deciders(work, request.product_id), NotificationKind.LEDGER_REFUSED, request, words)
 
 
-def _tell_of_broken_approvals(work: Work, product: Product) -> None:
-    """Approvals that wait for their release and break the policy with earlier releases, as the provider found just
-    now."""
+def _notify_of_broken_approvals(work: Work, product: Product) -> None:
+    """Approvals that wait for their release and, as was found just now, break the policy with earlier releases."""
     if not work.settings.releases_judged_together:
         return
     waiting = work.session.scalars(
@@ -90,7 +83,7 @@ def _tell_of_broken_approvals(work: Work, product: Product) -> None:
             continue
         standing = standings(work, product, [approved], request)[approved.id]
         if standing.standing is Together.BROKEN:
-            tell_refused(work, request)
+            notify_refused(work, request)
 
 
 def part_of(configuration: Configuration, request: Request, product: Product) -> MaskedPart:

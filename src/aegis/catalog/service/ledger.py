@@ -16,7 +16,7 @@ from aegis.catalog.records import Together
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.judged_together import offered, standings, wanted_maskings
 from aegis.catalog.service.ledger_rows import counted, entries_and_head, entry_view, is_intact, judged_with
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission
 from aegis.catalog.service.visible import visible_product
 from aegis.errors import InputError, VerificationError
 from aegis.releases.hash_chain import START
@@ -27,8 +27,7 @@ _NAMED = 6
 
 def ledger(work: Work, *, product: str) -> records.ProductLedger:
     """What was released from a product, and the maskings that may be released next: for its providers and experts."""
-    row = visible_product(work, product)
-    require(work.actor, Permission.SEE_LEDGER, row.id)
+    row = visible_product(work, product, Permission.SEE_LEDGER)
     entries, head = entries_and_head(work, row.id)
     return records.ProductLedger(
         entries=tuple(entry_view(entry) for entry in entries),
@@ -87,12 +86,12 @@ def check_arrival(
     mine = judged_with(certificate)
     recipient = ANYBODY if request is None else request.consumer_id
     unseen = [
-        each
-        for each in counted(work, product, recipient=recipient)
-        if each.digest != digest and each.digest not in mine and digest not in each.judged_with
+        release
+        for release in counted(work, product, recipient=recipient)
+        if release.digest != digest and release.digest not in mine and digest not in release.judged_with
     ]
     if unseen:
-        names = ", ".join(f"{each.name} ({each.release_id[:8]})" for each in unseen[:_NAMED])
+        names = ", ".join(f"{release.name} ({release.release_id[:8]})" for release in unseen[:_NAMED])
         raise VerificationError(
             "the certificate does not say that it was judged together with the earlier releases of the product "
             f"({names}); "

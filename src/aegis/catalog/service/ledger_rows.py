@@ -73,14 +73,14 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
         if row.id not in released
     ]
     return [
-        each
-        for each in listed
-        if each.release_id not in gone
+        release
+        for release in listed
+        if release.release_id not in gone
         and (
             together
-            or each.recipients is Recipients.TOGETHER  # it was promised to hold whoever else has what
-            or ANYBODY in (recipient, each.recipient)
-            or recipient == each.recipient
+            or release.recipients is Recipients.TOGETHER  # it was promised to hold whoever else has what
+            or ANYBODY in (recipient, release.recipient)
+            or recipient == release.recipient
         )
     ]
 
@@ -172,8 +172,7 @@ def _append(work: Work, product: Product, act: EntryKind, content: dict[str, Any
     work.session.flush()
     work.record(
         "ledger entry added",
-        subject="release",
-        subject_id=content["release"],
+        ("release", content["release"]),
         product_id=product.id,
         entry=act.value,
         number=sequence,

@@ -1,4 +1,4 @@
-"""How somebody is told beside the inbox: by mail, by a webhook, or not at all. One choice for each person.
+"""How somebody is notified beside the inbox: by mail, by a webhook, or not at all. One choice for each person.
 
 A mail address counts once the code that was sent to it came back, so that nobody sends mails to others. The secret of
 a webhook is shown when it is made and never again.
@@ -30,7 +30,7 @@ _CODE_HOURS = 24
 
 
 def choice(work: Work) -> records.NotificationChoice:
-    """How one is told now."""
+    """How one is notified now."""
     require(work.actor, Permission.SEE_OWN_NOTIFICATIONS)
     row = work.session.get(NotificationChoice, work.actor.user_id)
     return _as_record(work, row)
@@ -39,17 +39,17 @@ def choice(work: Work) -> records.NotificationChoice:
 def choose(
     work: Work, *, channel: str, mail_address: str | None = None, webhook_url: str | None = None
 ) -> records.NewNotificationChoice:
-    """Choose how to be told. Another mail address is sent a code; another webhook gets a secret, shown this once."""
+    """Choose how to be notified. A new mail address is sent a code; a new webhook gets a secret, shown this once."""
     require(work.actor, Permission.CHOOSE_NOTIFICATIONS)
-    if channel not in {each.value for each in Channel}:
-        raise InputError(f"a way to be told is one of {', '.join(each.value for each in Channel)}")
+    if channel not in set(Channel):
+        raise InputError(f"a channel is one of {', '.join(Channel)}")
     if channel != Channel.MAIL and mail_address:
         raise InputError("a mail address is used where mail is chosen; leave it out")
     if channel != Channel.WEBHOOK and webhook_url:
         raise InputError("an address of a webhook is used where webhook is chosen; leave it out")
     row = work.session.get(NotificationChoice, work.actor.user_id, with_for_update=True)
     if row is None:
-        row = NotificationChoice(user_id=work.actor.user_id, channel=Channel.INBOX.value, changed_at=work.now)
+        row = NotificationChoice(user_id=work.user_id, channel=Channel.INBOX.value, changed_at=work.now)
         work.session.add(row)
     row.channel, row.changed_at = channel, work.now
     secret = ""
@@ -58,8 +58,7 @@ def choose(
     elif channel == Channel.WEBHOOK:
         secret = _choose_webhook(work, row, webhook_url)
     work.session.flush()
-    assert work.actor.user_id is not None
-    work.record("notifications chosen", subject="user", subject_id=work.actor.user_id, channel=channel)
+    work.record("notifications chosen", ("user", work.user_id), channel=channel)
     return records.NewNotificationChoice(choice=_as_record(work, row), secret=secret)
 
 
@@ -116,7 +115,7 @@ def confirm(catalog: Catalog, actor: Actor, *, code: str) -> records.Notificatio
         attempt_succeeded(work, name=actor.name, address=where)
         row.mail_confirmed_at, row.code_hash, row.code_expires_at = work.now, None, None
         assert actor.user_id is not None
-        work.record("mail address confirmed", subject="user", subject_id=actor.user_id)
+        work.record("mail address confirmed", ("user", actor.user_id))
         work.session.flush()
         return _as_record(work, row)
 

@@ -14,10 +14,9 @@ from sqlalchemy import delete, func, or_, select, update
 
 from aegis.catalog import records
 from aegis.catalog.database.notification_tables import Delivery, Notification, NotificationChoice
-from aegis.catalog.database.tables import Assignment, Product, Request, User, new_id
-from aegis.catalog.records import Page, UserRole
+from aegis.catalog.database.tables import Assignment, Product, Request, User, is_id
+from aegis.catalog.records import Page, UserRole, record_of
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import is_id
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.sessions import role_counts
@@ -112,12 +111,14 @@ def notify(
 ) -> None:
     """Write a notification for each of these people, and the delivery that takes it to them.
 
-    With a ``key`` the same person is told the same thing once, whoever else tries.
+    With a ``key`` the same person is notified of the same thing once.
     """
     recipients = sorted(set(people))
     if key is not None:
-        told_before = select(Notification.user_id).where(Notification.key == key, Notification.user_id.in_(recipients))
-        recipients = sorted(set(recipients) - set(work.session.scalars(told_before)))
+        notified_before = select(Notification.user_id).where(
+            Notification.key == key, Notification.user_id.in_(recipients)
+        )
+        recipients = sorted(set(recipients) - set(work.session.scalars(notified_before)))
     if not recipients:
         return
     choices = {
@@ -126,7 +127,6 @@ def notify(
     }
     for user_id in recipients:
         row = Notification(
-            id=new_id(),
             user_id=user_id,
             kind=kind.value,
             words=words,
@@ -134,7 +134,6 @@ def notify(
             product_id=product_id,
             key=key,
             created_at=work.now,
-            seen_at=None,
         )
         work.session.add(row)
         channel = Channel.INBOX if inbox_only else channel_of(work, choices.get(user_id))
@@ -145,7 +144,7 @@ def notify(
 
 
 def channel_of(work: Work, choice: NotificationChoice | None) -> Channel:
-    """The way that somebody is told now: an address that was not confirmed, or a catalog without mail, is none."""
+    """The channel of somebody now: an address that was not confirmed, or a catalog without mail, is none."""
     if choice is None:
         return Channel.INBOX
     if choice.channel == Channel.MAIL:
@@ -170,32 +169,26 @@ def enqueue(work: Work, *, user_id: str, channel: Channel, notification_id: str 
             due = max(due, last + datetime.timedelta(seconds=work.settings.mail_pause_seconds))
     work.session.add(
         Delivery(
-            id=new_id(),
             user_id=user_id,
             notification_id=notification_id,
             channel=channel.value,
             state="waiting",
-            batch=None,
             attempts=0,
             due_at=due,
-            worker=None,
-            reason=None,
             created_at=work.now,
-            ended_at=None,
         )
     )
 
 
 def list_notifications(work: Work, *, unseen: bool = False, page: PageRequest = FIRST) -> Page[records.Notification]:
-    """What one was told, the newest first."""
+    """One's notifications, the newest first."""
     require(work.actor, Permission.SEE_OWN_NOTIFICATIONS)
     query = select(Notification, Product.name).outerjoin(Product, Product.id == Notification.product_id)
     query = query.where(Notification.user_id == work.actor.user_id)
     if unseen:
         query = query.where(Notification.seen_at.is_(None))
     keys = (Notification.created_at, Notification.id)
-    rows, cursor = page_of(work.session, query, keys=keys, page=page, descending=True)
-    return Page(items=tuple(_as_record(*row) for row in rows), next=cursor)
+    return page_of(work.session, query, _as_record, keys=keys, page=page, descending=True)
 
 
 def see(work: Work, *, notification_id: str) -> records.Notification:
@@ -230,20 +223,11 @@ def forget_old(work: Work) -> int:
             )
         )
     )
-    gone = [each for each in old if each not in on_its_way]
+    gone = [ident for ident in old if ident not in on_its_way]
     work.session.execute(delete(Delivery).where(Delivery.notification_id.in_(gone)))
     work.session.execute(delete(Notification).where(Notification.id.in_(gone)))
     return len(gone)
 
 
 def _as_record(row: Notification, product_name: str | None) -> records.Notification:
-    return records.Notification(
-        id=row.id,
-        kind=row.kind,
-        words=row.words,
-        path=row.path,
-        product_id=row.product_id,
-        product_name=product_name,
-        created_at=row.created_at,
-        seen_at=row.seen_at,
-    )
+    return record_of(records.Notification, row, product_name=product_name)

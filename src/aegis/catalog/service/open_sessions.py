@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import SignIn
+from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.passwords import hash_of
 from aegis.catalog.service.permissions import Permission, require
@@ -18,22 +19,13 @@ def list_sessions(work: Work, *, secret: str | None = None) -> tuple[records.Ses
     """One's open sessions, the latest used first; that with this secret is the one that asks."""
     require(work.actor, Permission.MANAGE_OWN_SESSIONS)
     here = None if secret is None else hash_of(secret)
-    return tuple(
-        records.Session(
-            id=_id(row),
-            created_at=row.created_at,
-            last_seen_at=row.last_seen_at,
-            expires_at=row.expires_at,
-            here=row.hash == here,
-        )
-        for row in _open(work)
-    )
+    return tuple(record_of(records.Session, row, id=_id(row), here=row.hash == here) for row in _open(work))
 
 
 def end_session(work: Work, *, session_id: str) -> None:
     """End one of one's own sessions; whoever uses it has to sign in again."""
     require(work.actor, Permission.MANAGE_OWN_SESSIONS)
-    row = next((each for each in _open(work) if _id(each) == session_id), None)
+    row = next((row for row in _open(work) if _id(row) == session_id), None)
     if row is None:
         raise NotFoundError("there is no such session, or it is over already; look at the list of your sessions")
     _end(work, [row])
@@ -55,7 +47,7 @@ def _open(work: Work) -> list[SignIn]:
 def _end(work: Work, rows: list[SignIn]) -> None:
     for row in rows:
         work.session.delete(row)
-        work.record("session ended", subject="user", subject_id=row.user_id)
+        work.record("session ended", ("user", row.user_id))
     work.session.flush()
 
 

@@ -93,7 +93,7 @@ def _unwanted(work: Work, first: Delivery, choice: NotificationChoice | None) ->
     if first.attempts > work.settings.delivery_attempts:
         return "it was tried too often"
     if choice is None or choice.channel != first.channel:
-        return "the way to be told was changed meanwhile"
+        return "another channel was chosen meanwhile"
     if first.channel == Channel.MAIL:
         if not work.settings.smtp_host:
             return "the catalog sends no mail any more"

@@ -51,7 +51,7 @@ def overview(work: Work) -> records.Overview:
 
 @lru_cache(maxsize=64)
 def _counts_query(*, everywhere: frozenset[str], nowhere: frozenset[str], of_token: bool) -> Select[*tuple[Any, ...]]:
-    """Everything in one question. Of a role that is held ``nowhere`` nothing is counted, nor looked for."""
+    """Everything in one query. Of a role that is held ``nowhere`` nothing is counted, nor looked for."""
     me, now = bindparam("me", type_=String()), bindparam("now", type_=UtcTime())
 
     def in_scope(column: InstrumentedAttribute[str]) -> ColumnElement[bool]:

@@ -6,17 +6,20 @@ import base64
 import binascii
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Integer, Select, bindparam, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from aegis.catalog.database.tables import UtcTime
+from aegis.catalog.database.tables import Table, UtcTime
+from aegis.catalog.records import Page
 from aegis.errors import InputError
 
 DEFAULT_SIZE, MOST = 50, 200
+T = TypeVar("T")
+Keys = tuple[InstrumentedAttribute[Any], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,28 +40,28 @@ FIRST = PageRequest()
 def page_of(
     session: Session,
     query: Select[*tuple[Any, ...]],
+    view: Callable[..., T],
     *,
-    keys: tuple[InstrumentedAttribute[Any], ...],
+    keys: Keys,
     page: PageRequest,
     descending: bool = False,
-) -> tuple[list[Any], str | None]:
-    """The rows of a page, ordered by ``keys``, and the cursor of the next.
+) -> Page[T]:
+    """A page of the query, ordered by ``keys``; ``view`` makes a record of what stands in a row.
 
     The keys are unique together and belong to the entity that the query selects first.
     """
     paged = paged_query(query, keys=keys, continued=page.cursor is not None, descending=descending)
-    rows = list(session.execute(paged, page_values(page, keys=keys)).all())
-    return cut(rows, page, last=lambda row: [getattr(row[0], key.key) for key in keys])
+    return read_page(session, paged, {}, lambda row: view(*row), keys=keys, page=page)
 
 
 def paged_query(
     query: Select[*tuple[Any, ...]],
     *,
-    keys: tuple[InstrumentedAttribute[Any], ...],
+    keys: Keys,
     continued: bool,
     descending: bool = False,
 ) -> Select[*tuple[Any, ...]]:
-    """A query for any page, of the first or of later ones; which one, `page_values` say."""
+    """A query for any page, of the first or of later ones; which one, `read_page` says."""
     if continued:
         after = tuple_(*(bindparam(f"after_{key.key}", type_=key.type) for key in keys))
         bound: ColumnElement[bool] = tuple_(*keys) < after if descending else tuple_(*keys) > after
@@ -67,20 +70,28 @@ def paged_query(
     return ordered.limit(bindparam("most_rows", type_=Integer()))
 
 
-def page_values(page: PageRequest, *, keys: tuple[InstrumentedAttribute[Any], ...]) -> dict[str, Any]:
-    """What a paged query compares with: where this page begins, and one row more than it has."""
+def read_page(
+    session: Session,
+    paged: Select[*tuple[Any, ...]],
+    values: Mapping[str, Any],
+    view: Callable[[Any], T],
+    *,
+    keys: Keys,
+    page: PageRequest,
+) -> Page[T]:
+    """A page of what `paged_query` made, whose other parameters are ``values``; ``view`` makes a record of a row."""
     after = () if page.cursor is None else _decode(page.cursor, keys)
-    return {
-        "most_rows": page.size + 1,
-        **{f"after_{key.key}": value for key, value in zip(keys, after, strict=False)},
-    }
+    after_values = {f"after_{key.key}": value for key, value in zip(keys, after, strict=False)}
+    # One row more than is shown says whether there is another page.
+    rows = session.execute(paged, {**values, "most_rows": page.size + 1, **after_values}).all()
+    shown = rows[: page.size]
+    cursor = _encode([_key_of(shown[-1], key) for key in keys]) if len(rows) > len(shown) else None
+    return Page(items=tuple(view(row) for row in shown), next=cursor)
 
 
-def cut(rows: list[Any], page: PageRequest, *, last: Callable[[Any], list[Any]]) -> tuple[list[Any], str | None]:
-    """The rows of a page without the one too many, and the cursor that it stands for; ``last`` gives a row's keys."""
-    if len(rows) <= page.size:
-        return rows, None
-    return rows[: page.size], _encode(last(rows[page.size - 1]))
+def _key_of(row: Any, key: InstrumentedAttribute[Any]) -> Any:
+    """The value of a key in a row of plain columns, or in the object that a row begins with."""
+    return getattr(row[0] if isinstance(row[0], Table) else row, key.key)
 
 
 def _encode(values: list[Any]) -> str:
@@ -88,7 +99,7 @@ def _encode(values: list[Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps(plain).encode()).decode().rstrip("=")
 
 
-def _decode(cursor: str, keys: tuple[InstrumentedAttribute[Any], ...]) -> tuple[Any, ...]:
+def _decode(cursor: str, keys: Keys) -> tuple[Any, ...]:
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))

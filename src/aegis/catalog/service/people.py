@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import delete, exists, false, func, or_, select
 
 from aegis.catalog import records
 from aegis.catalog.database.sign_in_tables import ExternalIdentity, HalfSignIn
-from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, Token, User, new_id
-from aegis.catalog.records import Page, UserRole
+from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, Token, User
+from aegis.catalog.records import Page, UserRole, record_of
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import checked_line, checked_slug
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
@@ -65,14 +64,14 @@ def accept_link(
             if work.session.scalar(select(func.count()).select_from(User)):
                 raise ConflictError("there is an administrator already; ask them for an invitation")
             person = new_user(work, name=name, display_name=display_name or name)
-            work.session.add(Assignment(id=new_id(), user_id=person.id, role=UserRole.ADMIN.value, product_id=None))
+            work.session.add(Assignment(user_id=person.id, role=UserRole.ADMIN.value))
         else:
             person = found_user(work, usable.user_id, lock=True)
             _end_access(work, person)
         person.password_hash = hashed
         work.session.flush()
         work.actor = Actor(user_id=person.id, name=person.name, display_name=person.display_name)
-        work.record("password chosen", subject="user", subject_id=person.id, link=usable.purpose)
+        work.record("password chosen", person, link=usable.purpose)
         return user_views(work, [person])[0]
 
 
@@ -93,7 +92,7 @@ def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> No
             raise ConflictError("the password was changed at the same moment; try again")
         person.password_hash = hashed
         _end_access(work, person)
-        work.record("password changed", subject="user", subject_id=person.id)
+        work.record("password changed", person)
 
 
 def create_user(work: Work, *, name: str, display_name: str) -> records.Link:
@@ -116,11 +115,8 @@ def me(work: Work) -> records.Me:
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
     user = user_views(work, [found_user(work, actor.user_id)])[0]
-    return records.Me(
-        **{entry.name: getattr(user, entry.name) for entry in fields(user)},
-        scopes=None if actor.scopes is None else tuple(sorted(actor.scopes)),
-        token_product=actor.token_product,
-    )
+    scopes = None if actor.scopes is None else tuple(sorted(actor.scopes))
+    return record_of(records.Me, user, scopes=scopes, token_product=actor.token_product)
 
 
 def has_password(work: Work) -> bool:
@@ -137,8 +133,8 @@ def user(work: Work, *, user_id: str) -> records.User:
 def list_users(work: Work, *, page: PageRequest = FIRST) -> Page[records.User]:
     """Everybody, by name."""
     require(work.actor, Permission.MANAGE_PEOPLE)
-    rows, cursor = page_of(work.session, select(User), keys=(User.name,), page=page)
-    return Page(items=tuple(user_views(work, [row[0] for row in rows])), next=cursor)
+    listed = page_of(work.session, select(User), lambda person: person, keys=(User.name,), page=page)
+    return Page(items=tuple(user_views(work, list(listed.items))), next=listed.next)
 
 
 def set_active(work: Work, *, user_id: str, active: bool) -> records.User:
@@ -150,7 +146,7 @@ def set_active(work: Work, *, user_id: str, active: bool) -> records.User:
         _end_access(work, person)
     if person.active != active:
         person.active = active
-        work.record("switched on" if active else "switched off", subject="user", subject_id=person.id)
+        work.record("switched on" if active else "switched off", person)
     return user_views(work, [person])[0]
 
 
@@ -161,11 +157,10 @@ def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -
     assignment = _assignment(work, person.id, chosen, product_id)
     if assignment is not None and assignment.valid_until is not None:
         assignment.valid_until = None  # from now on it is given here, whatever the groups say
-        work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+        work.record("role given", person, product_id=product_id, role=chosen.value)
     if assignment is None:
-        work.session.add(Assignment(id=new_id(), user_id=person.id, role=chosen.value, product_id=product_id))
-        work.session.flush()
-        work.record("role given", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+        work.add(Assignment(user_id=person.id, role=chosen.value, product_id=product_id))
+        work.record("role given", person, product_id=product_id, role=chosen.value)
     return user_views(work, [person])[0]
 
 
@@ -182,7 +177,7 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
         keep_an_administrator(work, without=person.id)
     work.session.delete(assignment)
     work.session.flush()
-    work.record("role taken", subject="user", subject_id=person.id, product_id=product_id, role=chosen.value)
+    work.record("role taken", person, product_id=product_id, role=chosen.value)
     return user_views(work, [person])[0]
 
 
@@ -202,12 +197,12 @@ def _end_access(work: Work, person: User) -> None:
     ).all()
     for token in ended:
         token.revoked_at = work.now
-        work.record("token revoked", subject="token", subject_id=token.id, product_id=token.product_id)
+        work.record("token revoked", token)
 
 
 def _role_of(work: Work, user_id: str, role: Any, product: str | None) -> tuple[User, UserRole, str | None]:
-    if not isinstance(role, str) or role not in {each.value for each in UserRole}:
-        raise InputError(f"a role is one of {', '.join(each.value for each in UserRole)}")
+    if not isinstance(role, str) or role not in set(UserRole):
+        raise InputError(f"a role is one of {', '.join(UserRole)}")
     chosen = UserRole(role)
     if chosen in (UserRole.ADMIN, UserRole.REGISTRAR) and product is not None:
         raise InputError("administrators and registrars are such for the whole catalog; leave the product out")
@@ -227,17 +222,9 @@ def new_user(work: Work, *, name: str | None, display_name: str | None) -> User:
     slug = checked_slug(name, what="the user name")
     if work.session.scalar(select(User.id).where(User.name == slug)) is not None:
         raise ConflictError("this user name is taken; choose another one")
-    person = User(
-        id=new_id(),
-        name=slug,
-        display_name=checked_line(display_name, what="the display name", most=120),
-        password_hash=None,
-        active=True,
-        created_at=work.now,
-    )
-    work.session.add(person)
-    work.session.flush()
-    work.record("user created", subject="user", subject_id=person.id, name=person.name)
+    shown_name = checked_line(display_name, what="the display name", most=120)
+    person = work.add(User(name=slug, display_name=shown_name, active=True, created_at=work.now))
+    work.record("user created", person, name=person.name)
     return person
 
 
@@ -247,8 +234,8 @@ def _new_link(work: Work, *, purpose: str, person: User | None) -> records.Link:
     user_id = None if person is None else person.id
     if user_id is not None:  # an older invitation must not stay open
         work.session.execute(delete(Link).where(Link.user_id == user_id, Link.used_at.is_(None)))
-    work.session.add(Link(hash=hash_of(secret), purpose=purpose, user_id=user_id, expires_at=expires, used_at=None))
-    work.record("link made", subject="link", subject_id=user_id or "setup", purpose=purpose)
+    work.session.add(Link(hash=hash_of(secret), purpose=purpose, user_id=user_id, expires_at=expires))
+    work.record("link made", ("link", user_id or "setup"), purpose=purpose)
     view = None if person is None else user_views(work, [person])[0]
     return records.Link(secret=secret, purpose=purpose, user=view, expires_at=expires)
 
@@ -276,28 +263,18 @@ def user_views(work: Work, people: list[User]) -> list[records.User]:
         .where(User.id.in_([person.id for person in people]))
     )
     for assignment, product_name in assigned:
-        roles_of[assignment.user_id].append(
-            records.Role(
-                role=assignment.role,
-                product_id=assignment.product_id,
-                product_name=product_name,
-                valid_until=assignment.valid_until,
-            )
-        )
+        roles_of[assignment.user_id].append(record_of(records.Role, assignment, product_name=product_name))
     external = set(
         work.session.scalars(
             select(ExternalIdentity.user_id).where(ExternalIdentity.user_id.in_([person.id for person in people]))
         )
     )
     return [
-        records.User(
-            id=person.id,
-            name=person.name,
-            display_name=person.display_name,
-            active=person.active,
+        record_of(
+            records.User,
+            person,
             invited=person.password_hash is None and person.id not in external,
             external=person.id in external,
-            created_at=person.created_at,
             roles=tuple(sorted(roles_of[person.id], key=lambda role: (role.role, role.product_name or ""))),
         )
         for person in people

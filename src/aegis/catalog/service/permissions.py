@@ -51,14 +51,14 @@ class Actor:
 
     def holds_anywhere(self, role: UserRole) -> bool:
         """Whether the role is held for at least one product."""
-        return any(each.role is role for each in self.roles)
+        return any(held.role is role for held in self.roles)
 
     def products_as(self, *roles: UserRole) -> frozenset[str] | None:
         """The ids of the products for which one of the roles is held; None for every product."""
-        matching = [role for role in self.roles if role.role in roles]
-        if self.is_admin or any(each.product_id is None for each in matching):
+        matching = [held for held in self.roles if held.role in roles]
+        if self.is_admin or any(held.product_id is None for held in matching):
             return None
-        return frozenset(each.product_id for each in matching if each.product_id is not None)
+        return frozenset(held.product_id for held in matching if held.product_id is not None)
 
 
 ANONYMOUS = Actor(user_id=None, name="anonymous", display_name="nobody")
@@ -101,7 +101,7 @@ class Permission(StrEnum):
     MANAGE_SECOND_FACTOR = "set up one's own second factor"
     SEE_OWN_NOTIFICATIONS = "read one's own notifications"
     MARK_NOTIFICATIONS = "mark one's own notifications as read"
-    CHOOSE_NOTIFICATIONS = "choose how to be told"
+    CHOOSE_NOTIFICATIONS = "choose how to be notified"
     MANAGE_PEOPLE = "manage people and their tokens"
     BACK_UP = "back up the catalog"
 

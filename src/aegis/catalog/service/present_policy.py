@@ -30,7 +30,7 @@ def present_policy(certificate: Mapping[str, Any], product: Product) -> PresentP
     """Hold what a certificate measured against the policy and the roles that the product has now."""
     standings = _standings(certificate, product)
     for standing in (Standing.NOT_SATISFIED, Standing.NOT_KNOWN):
-        reasons = [each.said for each in standings if each.standing is standing]
+        reasons = [finding.said for finding in standings if finding.standing is standing]
         if reasons:
             return PresentPolicy(standing=standing, said=_INTRODUCED[standing].format("; ".join(reasons)))
     return _HOLDS
@@ -38,7 +38,9 @@ def present_policy(certificate: Mapping[str, Any], product: Product) -> PresentP
 
 def objections(certificate: Mapping[str, Any], product: Product) -> tuple[str, ...]:
     """Why what a certificate measured does not satisfy a product's policy and roles, or is not known to."""
-    return tuple(each.said for each in _standings(certificate, product) if each.standing is not Standing.SATISFIED)
+    return tuple(
+        finding.said for finding in _standings(certificate, product) if finding.standing is not Standing.SATISFIED
+    )
 
 
 def _standings(certificate: Mapping[str, Any], product: Product) -> tuple[PresentPolicy, ...]:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from aegis.catalog import records
 from aegis.catalog.database.tables import Product, Summary
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_document
+from aegis.catalog.service.checks import checked_document, well_formed
 from aegis.catalog.service.configurations import check_chain, known_hierarchies
 from aegis.catalog.service.published import published_histogram, shown_values
 from aegis.catalog.service.visible import visible_product
@@ -18,7 +18,7 @@ from aegis.counts.disclosure_rule import shown_count
 from aegis.counts.joint import Histogram
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
-from aegis.errors import AegisError, ConflictError, MaskError, RoleError
+from aegis.errors import ConflictError, MaskError, RoleError
 from aegis.masking.mask import Mask, PermutingMask, RandomMask
 from aegis.masking.partition import Partition
 from aegis.masking.specification import build_mask
@@ -33,7 +33,7 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Prev
     ``generalize`` takes a hierarchy that a configuration of the product already brought along.
     """
     product_row = visible_product(work, product)
-    role = next((each["role"] for each in product_row.columns if each["name"] == column), None)
+    role = next((declared["role"] for declared in product_row.columns if declared["name"] == column), None)
     if role is None:
         raise RoleError("the product has no such column; look at its schema")
     if role == Role.IDENTIFYING:
@@ -73,7 +73,7 @@ def _published(work: Work, product: Product, column: str) -> Histogram:
     entries = work.session.scalar(select(Summary.histograms).where(Summary.product_id == product.id, Summary.current))
     if entries is None:
         raise ConflictError("the product has no summary yet, so no values are published; push one first")
-    entry = next((each for each in entries if each["column"] == column), None)
+    entry = next((entry for entry in entries if entry["column"] == column), None)
     histogram = None if entry is None else published_histogram(entry)
     if histogram is None or histogram.domain.size == 0:
         raise ConflictError("the summary publishes no values of this column")
@@ -84,15 +84,11 @@ def _applied(
     spec: Any, histogram: Histogram, hierarchies: dict[str, Hierarchy], column: str
 ) -> tuple[Mask, Partition | None]:
     """The mask, and what becomes of each value; None where that is drawn at random, and nothing is worked out then."""
-    try:
+    with well_formed(MaskError, "the mask cannot be applied to this column; check its parameters"):
         built = build_mask(spec, hierarchy=lambda wanted: hierarchies.get(wanted or column))
         built.check(histogram.domain.kind, column=column)
         links = built.links if isinstance(built, Chain) else (built,)
         if any(isinstance(link, RandomMask | PermutingMask) for link in links):
             return built, None
         change = transition(built, histogram.domain, np.asarray(histogram.counts))
-        return built, change if isinstance(change, Partition) else None
-    except AegisError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError, IndexError):
-        raise MaskError("the mask cannot be applied to this column; check its parameters") from None
+    return built, change if isinstance(change, Partition) else None

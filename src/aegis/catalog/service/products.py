@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Select, bindparam, func, select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, new_id
-from aegis.catalog.records import Page, UserRole
+from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, is_id
+from aegis.catalog.records import Page, UserRole, record_of
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, is_id, printable
+from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, printable
 from aegis.catalog.service.finding import (
     BY_NAME,
     TAGS,
@@ -23,7 +23,7 @@ from aegis.catalog.service.finding import (
     set_tags,
     split_tags,
 )
-from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
+from aegis.catalog.service.paging import FIRST, PageRequest, paged_query, read_page
 from aegis.catalog.service.permissions import Held, Permission, require
 from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
 from aegis.catalog.service.visible import checked_visible, visible_product
@@ -54,40 +54,27 @@ def register(
     rules = None if policy is None else checked_policy(policy, listed, label)
     if work.session.scalar(select(Product.id).where(Product.name == slug)) is not None:
         raise ConflictError("there is a product of this name already; choose another name")
-    assert work.actor.user_id is not None
     row = Product(
-        id=new_id(),
         name=slug,
         title=_title(title),
         description=_description(description),
         columns=listed,
         label=label,
         policy=rules,
-        owner_id=work.actor.user_id,
+        owner_id=work.user_id,
         state=ProductState.DRAFT.value,
         search_text="",
         created_at=work.now,
         changed_at=work.now,
     )
     row.search_text = _search_text(row)
-    work.session.add(row)
-    work.session.flush()
+    work.add(row)
     set_tags(work, row.id, tags)
     if not (work.actor.is_admin or work.actor.holds(UserRole.PROVIDER)):
-        work.session.add(
-            Assignment(id=new_id(), user_id=work.actor.user_id, role=UserRole.PROVIDER.value, product_id=row.id)
-        )
+        work.add(Assignment(user_id=work.user_id, role=UserRole.PROVIDER.value, product_id=row.id))
         provider = Held(role=UserRole.PROVIDER, product_id=row.id)
         work.actor = replace(work.actor, roles=work.actor.roles | {provider})
-    work.record(
-        "product registered",
-        subject="product",
-        subject_id=row.id,
-        product_id=row.id,
-        name=slug,
-        columns=len(listed),
-        policy_id=_policy_id(rules),
-    )
+    work.record("product registered", row, name=slug, columns=len(listed), policy_id=_policy_id(rules))
     return _view(work, row.id)
 
 
@@ -136,14 +123,7 @@ def change(
     if changed:
         row.search_text = _search_text(row)
         row.changed_at = work.now
-        work.record(
-            "product changed",
-            subject="product",
-            subject_id=row.id,
-            product_id=row.id,
-            changed=changed,
-            policy_id=_policy_id(row.policy),
-        )
+        work.record("product changed", row, changed=changed, policy_id=_policy_id(row.policy))
     work.session.flush()
     return _view(work, row.id)
 
@@ -177,9 +157,7 @@ def list_products(
     require(work.actor, Permission.SEE_CATALOG)
     search = product_search(work.actor, words=query, tag=tag, owner=owner, mine=mine, published=published)
     listed = _list_query(search.shape, continued=page.cursor is not None)
-    listed_rows = work.session.execute(listed, {**search.values, **page_values(page, keys=BY_NAME)}).all()
-    rows, cursor = cut(list(listed_rows), page, last=lambda row: [row.name])
-    return Page(items=tuple(_as_view(row, *row[-4:]) for row in rows), next=cursor)
+    return read_page(work.session, listed, search.values, lambda row: _as_view(row, *row[-4:]), keys=BY_NAME, page=page)
 
 
 @lru_cache(maxsize=512)
@@ -200,8 +178,7 @@ def product(work: Work, *, product: str) -> records.Product:
 
 
 def _changeable(work: Work, key: str, version: int | None) -> Product:
-    row = visible_product(work, key, lock=True)
-    require(work.actor, Permission.CHANGE_PRODUCT, row.id)
+    row = visible_product(work, key, Permission.CHANGE_PRODUCT, lock=True)
     if version is not None and version != row.version:
         raise ConflictError("somebody changed the product in the meantime; look at it again")
     return row
@@ -210,7 +187,7 @@ def _changeable(work: Work, key: str, version: int | None) -> Product:
 def _moved(work: Work, row: Product, state: ProductState, action: str) -> records.Product:
     check_step(ProductState(row.state), state, what="the product")
     row.state, row.changed_at = state.value, work.now
-    work.record(action, subject="product", subject_id=row.id, product_id=row.id, state=state.value)
+    work.record(action, row, state=state.value)
     work.session.flush()
     return _view(work, row.id)
 
@@ -235,7 +212,7 @@ def _retire_unfit_summary(work: Work, row: Product) -> None:
     )
     if not fits:
         current.current = False
-        work.record("summary set aside", subject="summary", subject_id=current.id, product_id=row.id)
+        work.record("summary set aside", current)
 
 
 def _policy_id(policy: Mapping[str, Any] | None) -> str | None:
@@ -280,22 +257,14 @@ def _search_text(row: Product) -> str:
 
 def _as_view(row: Any, owner: str, offered: int, summary_id: str | None, tags: str | None) -> records.Product:
     facts = policy_facts(row.policy)
-    return records.Product(
-        id=row.id,
-        name=row.name,
-        title=row.title,
-        description=row.description,
+    return record_of(
+        records.Product,
+        row,
         columns=tuple(records.Column(**column) for column in row.columns),
-        label=row.label,
-        policy=row.policy,
         policy_id=None if facts is None else facts.id,
         policy_lines=() if facts is None else facts.lines,
-        owner_id=row.owner_id,
         owner_name=owner,
         state=ProductState(row.state),
-        created_at=row.created_at,
-        changed_at=row.changed_at,
-        version=row.version,
         configurations=offered,
         summary_id=summary_id,
         tags=split_tags(tags),

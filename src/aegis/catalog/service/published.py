@@ -62,7 +62,7 @@ def histogram_views(entries: Sequence[Mapping[str, Any]]) -> list[records.Histog
 
 
 def published_histogram(entry: Mapping[str, Any]) -> Histogram | None:
-    """The values of a column that may be named, with their counts; None where the summary does not tell them."""
+    """The values of a column that may be named, with their counts; None where the summary does not publish them."""
     published = entry["published"]
     if published is None:
         return None

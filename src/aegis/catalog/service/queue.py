@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
@@ -36,7 +37,7 @@ def enqueue(
     kind: str,
     product_id: str,
     subject_id: str | None,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, Any] = MappingProxyType({}),
     job_id: str | None = None,
 ) -> str:
     """Add a job and give its id; it runs after this transaction."""
@@ -45,7 +46,6 @@ def enqueue(
     )
     if (waiting or 0) >= work.settings.jobs_queued_per_product:
         raise ConflictError("too many jobs of this product wait already; try again when some are done")
-    assert work.actor.user_id is not None
     job = Job(
         id=job_id or new_id(),
         kind=kind,
@@ -55,19 +55,11 @@ def enqueue(
         parameters=dict(parameters),
         progress=0.0,
         stage="waiting for a worker",
-        result=None,
-        error=None,
         attempts=0,
-        worker=None,
-        heartbeat_at=None,
-        created_by=work.actor.user_id,
+        created_by=work.user_id,
         created_at=work.now,
-        started_at=None,
-        ended_at=None,
     )
-    work.session.add(job)
-    work.session.flush()
-    return job.id
+    return work.add(job).id
 
 
 def any_waiting(work: Work, *, job_id: str | None = None) -> bool:
@@ -143,7 +135,7 @@ def cancel(work: Work, job: Job) -> None:
     """Take a job out of the queue, or away from its worker; it is locked."""
     check_step(JobState(job.state), JobState.CANCELLED, what="the job")
     job.state, job.stage, job.ended_at = JobState.CANCELLED.value, "cancelled", work.now
-    work.record("job cancelled", subject="job", subject_id=job.id, product_id=job.product_id, kind=job.kind)
+    work.record("job cancelled", job, kind=job.kind)
 
 
 def release_claim(work: Work, *, job_id: str, worker: str) -> bool:
@@ -175,6 +167,4 @@ def _owned(work: Work, job_id: str, worker: str) -> Job | None:
 
 
 def _note(work: Work, job: Job, action: str) -> None:
-    work.record(
-        action, subject="job", subject_id=job.id, product_id=job.product_id, kind=job.kind, attempts=job.attempts
-    )
+    work.record(action, job, kind=job.kind, attempts=job.attempts)

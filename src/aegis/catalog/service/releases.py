@@ -19,20 +19,20 @@ from aegis.catalog.database.tables import (
     Request,
     User,
     UtcTime,
-    new_id,
+    is_id,
 )
-from aegis.catalog.records import Page, Standing
+from aegis.catalog.records import Page, Standing, record_of
 from aegis.catalog.service import ledger, ledger_rows, queue
 from aegis.catalog.service.approved_terms import check_terms
 from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_text, is_id
+from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.notifications import NotificationKind, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.service.present_policy import present_policy
-from aegis.catalog.service.request_steps import effective_state, in_state, move, note
-from aegis.catalog.service.requests import seen_request, tell_revoked
+from aegis.catalog.service.request_steps import effective_state, in_state, move
+from aegis.catalog.service.requests import notify_revoked, seen_request
 from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
@@ -49,8 +49,7 @@ class OpenedRelease:
 
 def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
     """Give an approved request a verified release of the same configuration that is there already."""
-    request = seen_request(work, request_id, lock=True)
-    require(work.actor, Permission.PUSH_RELEASE, request.product_id)
+    request = seen_request(work, request_id, Permission.PUSH_RELEASE, lock=True)
     row = by_id(work, Release, release_id, lock=True)
     if row is None or row.product_id != request.product_id:
         raise NotFoundError("there is no such release of this product; look at its list of releases")
@@ -79,7 +78,7 @@ def provision(work: Work, request: Request, row: Release) -> None:
     move(work, request, RequestState.PROVISIONED)
     request.release_id = row.id
     request.expires_at = work.now + datetime.timedelta(days=request.days)
-    note(work, request, "request provisioned", release_id=row.id)
+    work.record("request provisioned", request, state=request.state, release_id=row.id)
     work.session.flush()
     ready = "The release of {product} that you asked for is ready."
     notify_of_request(work, [request.consumer_id], NotificationKind.READY, request, ready)
@@ -96,18 +95,12 @@ def open_download(work: Work, *, release_id: str) -> OpenedRelease:
         raise ConflictError(f"the release is {row.state}, and only verified ones can be downloaded")
     if seen.provisioned_request is None:
         require(work.actor, Permission.SEE_RELEASES, row.product_id)
-    assert work.actor.user_id is not None
-    work.session.add(
-        Download(
-            id=new_id(),
-            release_id=row.id,
-            request_id=seen.provisioned_request,
-            user_id=work.actor.user_id,
-            at=work.now,
-        )
-    )
+    taken = Download(release_id=row.id, request_id=seen.provisioned_request, user_id=work.user_id, at=work.now)
+    work.session.add(taken)
     standing = seen.record.present_policy.standing.value
-    note_release(work, row, "release downloaded", request_id=seen.provisioned_request, present_policy=standing)
+    work.record(
+        "release downloaded", row, state=row.state, request_id=seen.provisioned_request, present_policy=standing
+    )
     record = replace(seen.record, downloads=seen.record.downloads + 1)
     return OpenedRelease(release=record, stream=work.store.open(row.digest))
 
@@ -135,7 +128,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     check_step(ReleaseState(row.state), ReleaseState.WITHDRAWN, what="the release")
     was_out = row.state == ReleaseState.VERIFIED.value
     row.state, row.reason = ReleaseState.WITHDRAWN.value, checked
-    note_release(work, row, "release withdrawn")
+    work.record("release withdrawn", row, state=row.state)
     job = None if row.job_id is None else by_id(work, Job, row.job_id, lock=True)
     if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
         queue.cancel(work, job)  # nobody needs to know any more whether it holds
@@ -146,8 +139,8 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
         if request.release_id == row.id and effective_state(request, work.now) is RequestState.PROVISIONED:
             move(work, request, RequestState.REVOKED)
             request.reason = "its release was withdrawn"
-            note(work, request, "request revoked", release_id=row.id)
-            tell_revoked(work, request)
+            work.record("request revoked", request, state=request.state, release_id=row.id)
+            notify_revoked(work, request)
     work.session.flush()
     return release_view(work, row.id)
 
@@ -157,11 +150,6 @@ def check_meant_for(certificate: Mapping[str, Any], request_id: str | None) -> N
     meant = certificate.get("for")
     if meant is not None and meant != request_id:
         raise VerificationError("the certificate says that the release was made for another request; release it again")
-
-
-def note_release(work: Work, row: Release, action: str, **details: Any) -> None:
-    """Put an act on the record."""
-    work.record(action, subject="release", subject_id=row.id, product_id=row.product_id, state=row.state, **details)
 
 
 def release(work: Work, *, release_id: str) -> records.Release:
@@ -176,11 +164,7 @@ def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Pag
     if not may(work.actor, Permission.SEE_RELEASES, product_row.id):
         of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
         query = query.where(Release.id.in_(of_mine)).add_columns(*_own).params(me=work.actor.user_id)
-        rows, cursor = page_of(work.session, query, keys=(Release.created_at, Release.id), page=page, descending=True)
-        mine = (_to_consumer(_as_view(*row), made_for, taken) for *row, made_for, taken in rows)
-        return Page(items=tuple(mine), next=cursor)
-    rows, cursor = page_of(work.session, query, keys=(Release.created_at, Release.id), page=page, descending=True)
-    return Page(items=tuple(_as_view(*row) for row in rows), next=cursor)
+    return page_of(work.session, query, _as_view, keys=(Release.created_at, Release.id), page=page, descending=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,20 +187,13 @@ def _seen(work: Work, release_id: str, *, share: bool = False) -> _Seen:
     query = _SEEN_SHARED if share else _SEEN
     answer = work.session.execute(query, values).one_or_none() if is_id(release_id) else None
     if answer is not None:
-        row, product, pushed_by, downloads, own, request_id, made_for, taken = answer
+        row, product, pushed_by, downloads, own, request_id, *of_consumer = answer
         in_scope = actor.token_product in (None, row.product_id)
-        takes = own and may(actor, Permission.DOWNLOAD, row.product_id)
-        if in_scope and (takes or may(actor, Permission.SEE_RELEASES, row.product_id)):
-            record = _as_view(row, product, pushed_by, downloads)
-            if not may(actor, Permission.SEE_RELEASES, row.product_id):
-                record = _to_consumer(record, made_for, taken)
+        works_on_it = may(actor, Permission.SEE_RELEASES, row.product_id)
+        if in_scope and (works_on_it or (own and may(actor, Permission.DOWNLOAD, row.product_id))):
+            record = _as_view(row, product, pushed_by, downloads, *(() if works_on_it else of_consumer))
             return _Seen(row=row, record=record, provisioned_request=request_id)
     raise NotFoundError("there is no such release; look at the product's list")
-
-
-def _to_consumer(record: records.Release, request_id: str | None, downloads: int) -> records.Release:
-    """A release as somebody sees it who got it: neither whose request it was made for, nor how often others took it."""
-    return replace(record, request_id=request_id, downloads=downloads)
 
 
 def _selected() -> Select[*tuple[Any, ...]]:
@@ -252,28 +229,23 @@ def release_view(work: Work, release_id: str) -> records.Release:
     return _as_view(*work.session.execute(_selected().where(Release.id == release_id)).one())
 
 
-def _as_view(row: Release, product: Product, pushed_by: str, downloads: int) -> records.Release:
-    return records.Release(
-        id=row.id,
-        product_id=row.product_id,
+def _as_view(row: Release, product: Product, pushed_by: str, downloads: int, *of_consumer: Any) -> records.Release:
+    """A release as those see it who work on its product, or with `_own` as its consumer does.
+
+    A consumer sees neither whose request it was made for, unless it is their own, nor how often others took it.
+    """
+    request_id, taken = of_consumer or (row.request_id, downloads)
+    return record_of(
+        records.Release,
+        row,
         product_name=product.name,
-        configuration_id=row.configuration_id,
-        request_id=row.request_id,
-        digest=row.digest,
-        bytes=row.bytes,
-        file_name=row.file_name,
-        certificate=row.certificate,
-        certificate_digest=row.certificate_digest,
+        request_id=request_id,
         state=ReleaseState(row.state),
-        reason=row.reason,
-        job_id=row.job_id,
         pushed_by=pushed_by,
-        created_at=row.created_at,
-        version=row.version,
-        downloads=downloads,
+        downloads=taken,
         present_policy=_standing(row, product),
         signed_by=None if row.signature is None else row.signature["key"],
-        attacks=tuple(records.ArrivalAttack(**each) for each in row.attacks or ()),
+        attacks=tuple(records.ArrivalAttack(**attack) for attack in row.attacks or ()),
     )
 
 

@@ -39,8 +39,3 @@ def move(work: Work, row: Request, state: RequestState, *, version: int | None =
         raise ConflictError("somebody changed the request in the meantime; look at it again")
     check_step(effective_state(row, work.now), state, what="the request")
     row.state, row.changed_at = state.value, work.now
-
-
-def note(work: Work, row: Request, action: str, **details: Any) -> None:
-    """Put a step of a request on the record."""
-    work.record(action, subject="request", subject_id=row.id, product_id=row.product_id, state=row.state, **details)

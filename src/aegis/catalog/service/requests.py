@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from dataclasses import fields
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Select, bindparam, or_, select
 from sqlalchemy.orm import aliased
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, new_id
-from aegis.catalog.records import Page
+from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, is_id
+from aegis.catalog.records import Page, record_of
 from aegis.catalog.service import ledger
 from aegis.catalog.service.approved_terms import terms_of
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_text, checked_whole, is_id
+from aegis.catalog.service.checks import checked_text, checked_whole
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
-from aegis.catalog.service.paging import FIRST, PageRequest, cut, page_values, paged_query
+from aegis.catalog.service.paging import FIRST, PageRequest, paged_query, read_page
 from aegis.catalog.service.permissions import Permission, may, products_where, require
-from aegis.catalog.service.request_steps import effective_state, in_state, move, note
+from aegis.catalog.service.request_steps import effective_state, in_state, move
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import ProductState, ReleaseState, RequestState
 from aegis.data.schema import Role
@@ -43,38 +42,26 @@ def ask(
     measure: str | None = None,
 ) -> records.AccessRequest:
     """Ask for access to a published product; no column named means all that are not identifying."""
-    product_row = visible_product(work, product)
-    require(work.actor, Permission.REQUEST_ACCESS, product_row.id)
+    product_row = visible_product(work, product, Permission.REQUEST_ACCESS)
     if product_row.state != ProductState.PUBLISHED:
         raise ConflictError("the product takes no requests at present; ask its provider")
     checked_whole(days, what="the number of days", least=1, most=work.settings.request_days)
     check_measure(measure)
-    assert work.actor.user_id is not None
-    row = Request(
-        id=new_id(),
-        product_id=product_row.id,
-        consumer_id=work.actor.user_id,
-        purpose=checked_text(purpose, what="the purpose", least=3, most=5_000),
-        columns=_columns(product_row, columns),
-        days=days,
-        measure=measure,
-        state=RequestState.PENDING.value,
-        expires_at=work.now + datetime.timedelta(days=work.settings.pending_days),
-        created_at=work.now,
-        changed_at=work.now,
+    row = work.add(
+        Request(
+            product_id=product_row.id,
+            consumer_id=work.user_id,
+            purpose=checked_text(purpose, what="the purpose", least=3, most=5_000),
+            columns=_columns(product_row, columns),
+            days=days,
+            measure=measure,
+            state=RequestState.PENDING.value,
+            expires_at=work.now + datetime.timedelta(days=work.settings.pending_days),
+            created_at=work.now,
+            changed_at=work.now,
+        )
     )
-    work.session.add(row)
-    work.session.flush()
-    work.record(
-        "access requested",
-        subject="request",
-        subject_id=row.id,
-        product_id=product_row.id,
-        state=row.state,
-        columns=len(row.columns),
-        days=days,
-        measure=measure,
-    )
+    work.record("access requested", row, state=row.state, columns=len(row.columns), days=days, measure=measure)
     asks = "{consumer} asks for access to {product}."
     notify_of_request(work, deciders(work, row.product_id), NotificationKind.ASKED, row, asks)
     return _as_view(work.now, work.session.execute(_OF_ID, {"id": row.id}).one())
@@ -95,8 +82,7 @@ def decide(
     `VerificationError` where the masking breaks the policy together with earlier releases, unless ``despite_ledger``
     says why it shall leave all the same: that stands on the record.
     """
-    row = seen_request(work, request_id, lock=True)
-    require(work.actor, Permission.DECIDE_REQUEST, row.product_id)
+    row = seen_request(work, request_id, Permission.DECIDE_REQUEST, lock=True)
     if row.consumer_id == work.actor.user_id:
         raise NotPermittedError("nobody decides their own request; somebody else has to")
     checked_reason = None if reason is None else checked_text(reason, what="the reason", most=5_000)
@@ -124,14 +110,11 @@ def decide(
         move(work, row, RequestState.REJECTED, version=version)
         row.expires_at = None
     row.reason, row.decided_by, row.decided_at = checked_reason or None, work.actor.user_id, work.now
-    note(
-        work,
-        row,
-        "request approved" if approve else "request rejected",
-        configuration_id=row.configuration_id,
-        **({"despite_ledger": row.despite} if row.despite else {}),
-        **({"not_judged_together": True} if approval.unjudged else {}),
-    )
+    details: dict[str, Any] = {"despite_ledger": row.despite} if row.despite else {}
+    if approval.unjudged:
+        details["not_judged_together"] = True
+    action = "request approved" if approve else "request rejected"
+    work.record(action, row, state=row.state, configuration_id=row.configuration_id, **details)
     work.session.flush()
     if approve:
         made = "Your request for {product} was approved; the provider now makes the release."
@@ -148,14 +131,13 @@ def decide(
 
 def revoke(work: Work, *, request_id: str, reason: str, version: int | None = None) -> records.RequestWithHistory:
     """The provider ends a request that was approved or provisioned (or still waits)."""
-    row = seen_request(work, request_id, lock=True)
-    require(work.actor, Permission.REVOKE_REQUEST, row.product_id)
+    row = seen_request(work, request_id, Permission.REVOKE_REQUEST, lock=True)
     checked_reason = checked_text(reason, what="the reason", least=1, most=5_000)
     move(work, row, RequestState.REVOKED, version=version)
     row.reason = checked_reason
-    note(work, row, "request revoked")
+    work.record("request revoked", row, state=row.state)
     work.session.flush()
-    tell_revoked(work, row)
+    notify_revoked(work, row)
     return _view(work, row.id)
 
 
@@ -168,7 +150,7 @@ def withdraw(work: Work, *, request_id: str, version: int | None = None) -> reco
     before = effective_state(row, work.now)
     move(work, row, RequestState.REVOKED, version=version)
     row.reason = "taken back by the consumer"
-    note(work, row, "request withdrawn")
+    work.record("request withdrawn", row, state=row.state)
     work.session.flush()
     waiting = deciders if before is RequestState.PENDING else fulfillers
     taken = "{consumer} took the request for {product} back."
@@ -185,8 +167,8 @@ def take_back_waiting(work: Work, *, request_id: str) -> None:
         withdraw(work, request_id=request_id)
 
 
-def tell_revoked(work: Work, row: Request) -> None:
-    """Tell the consumer that access ended before its time."""
+def notify_revoked(work: Work, row: Request) -> None:
+    """Notify the consumer that access ended before its time."""
     notify_of_request(work, [row.consumer_id], NotificationKind.REVOKED, row, "Your access to {product} was revoked.")
 
 
@@ -200,8 +182,8 @@ def list_requests(
 ) -> Page[records.AccessRequest]:
     """One's own requests and those for products one works on, the newest first; ``mine`` leaves only one's own."""
     require(work.actor, Permission.SEE_CATALOG)
-    if state is not None and (not isinstance(state, str) or state not in {each.value for each in RequestState}):
-        raise InputError(f"a state is one of {', '.join(each.value for each in RequestState)}")
+    if state is not None and (not isinstance(state, str) or state not in set(RequestState)):
+        raise InputError(f"a state is one of {', '.join(RequestState)}")
     at_work = products_where(work.actor, Permission.SEE_REQUESTS)
     query = _list_query(
         whose=_Whose.OWN if mine or at_work == frozenset() else _Whose.EVERY if at_work is None else _Whose.AT_WORK,
@@ -216,11 +198,8 @@ def list_requests(
         "token_product": work.actor.token_product,
         "product": None if product is None else visible_product(work, product).id,
         "now": work.now,
-        **page_values(page, keys=_NEWEST),
     }
-    listed_rows = work.session.execute(query, values).all()
-    rows, cursor = cut(list(listed_rows), page, last=lambda row: [row.created_at, row.id])
-    return Page(items=tuple(_as_view(work.now, row) for row in rows), next=cursor)
+    return read_page(work.session, query, values, partial(_as_view, work.now), keys=_NEWEST, page=page)
 
 
 class _Whose(StrEnum):
@@ -261,10 +240,13 @@ def request(work: Work, *, request_id: str) -> records.RequestWithHistory:
     return _with_history(work, _checked_seen(work, row))
 
 
-def seen_request(work: Work, request_id: str, *, lock: bool = False) -> Request:
-    """The request, if the actor may know of it."""
+def seen_request(work: Work, request_id: str, needed: Permission | None = None, *, lock: bool = False) -> Request:
+    """The request, if the actor may know of it; raises unless they may do what is ``needed`` to it."""
     require(work.actor, Permission.SEE_CATALOG)
-    return _checked_seen(work, by_id(work, Request, request_id, lock=lock))
+    row = _checked_seen(work, by_id(work, Request, request_id, lock=lock))
+    if needed is not None:
+        require(work.actor, needed, row.product_id)
+    return row
 
 
 def _checked_seen(work: Work, row: RowType | None) -> RowType:
@@ -328,38 +310,13 @@ def _view(work: Work, request_id: str) -> records.RequestWithHistory:
 
 def _with_history(work: Work, row: Any) -> records.RequestWithHistory:
     history = work.session.execute(_HISTORY, {"id": row.id})
-    request = _as_view(work.now, row)
-    values = {entry.name: getattr(request, entry.name) for entry in fields(request)}
-    return records.RequestWithHistory(**values, history=tuple(audit_view(act) for act in history))
+    acts = tuple(audit_view(act) for act in history)
+    return record_of(records.RequestWithHistory, _as_view(work.now, row), history=acts)
 
 
 def _as_view(now: datetime.datetime, row: Any) -> records.AccessRequest:
-    return records.AccessRequest(
-        id=row.id,
-        product_id=row.product_id,
-        product_name=row.product_name,
-        product_title=row.product_title,
-        consumer_id=row.consumer_id,
-        consumer_name=row.consumer_name,
-        consumer_display_name=row.consumer_display_name,
-        purpose=row.purpose,
-        columns=tuple(row.columns),
-        days=row.days,
-        measure=row.measure,
-        state=effective_state(row, now),
-        configuration_id=row.configuration_id,
-        configuration_name=row.configuration_name,
-        reason=row.reason,
-        decided_by=row.decider_name,
-        decided_at=row.decided_at,
-        job_id=row.job_id,
-        release_id=row.release_id,
-        expires_at=row.expires_at,
-        created_at=row.created_at,
-        changed_at=row.changed_at,
-        version=row.version,
-        despite=row.despite,
-    )
+    columns, state = tuple(row.columns), effective_state(row, now)
+    return record_of(records.AccessRequest, row, columns=columns, state=state, decided_by=row.decider_name)
 
 
 def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithHistory:
@@ -380,7 +337,7 @@ def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithH
         state = RequestState.PENDING if row.configuration_id is None else RequestState.APPROVED
     row.state, row.changed_at = state.value, work.now
     row.expires_at = work.now + datetime.timedelta(days=days)
-    note(work, row, "request reinstated", days=days)
+    work.record("request reinstated", row, state=row.state, days=days)
     work.session.flush()
     notify_of_request(
         work, [row.consumer_id], NotificationKind.REINSTATED, row, "Your request for {product} counts again."

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from aegis.catalog.database.tables import Product
-from aegis.catalog.service.checks import checked_document, checked_line, checked_text, parsed_document
+from aegis.catalog.service.checks import checked_document, checked_line, checked_text, parsed_document, well_formed
 from aegis.data.kind import Kind
 from aegis.data.schema import Column, Role, Roles, Schema
-from aegis.errors import AegisError, InputError, PolicyError, RoleError
+from aegis.errors import InputError, PolicyError, RoleError
 from aegis.privacy.policy import Policy
 
 MOST_COLUMNS = 2_000
@@ -38,7 +38,7 @@ def checked_columns(columns: Iterable[Mapping[str, Any]], label: str | None) -> 
     """The columns as they are stored, and the label among them."""
     if isinstance(columns, str | Mapping) or not isinstance(columns, Iterable):
         raise InputError("columns must be a list of {name, kind, role}")
-    checked = [_column(each) for each in columns]
+    checked = [_column(column) for column in columns]
     if not 1 <= len(checked) <= MOST_COLUMNS:
         raise InputError(f"a product has 1 to {MOST_COLUMNS} columns")
     names = [column["name"] for column in checked]
@@ -96,16 +96,12 @@ def checked_policy(
         raise PolicyError("a policy is written as a mapping, for instance {k: 5, quasi_identifying: [age, zip]}")
     checked_document(policy, what="the policy", most=MOST_POLICY_PARTS)
     listed = list(columns)
-    try:
+    with well_formed(PolicyError, "the policy cannot be read; write it as policy files are written"):
         read = Policy.from_mapping(policy)
         read.roles_in(schema_of(listed), roles_of(listed, label))
-        written = read.to_mapping()
+        written = json.loads(json.dumps(read.to_mapping()))
         Policy.from_mapping(written)
-        return json.loads(json.dumps(written))
-    except AegisError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
-        raise PolicyError("the policy cannot be read; write it as policy files are written") from None
+    return written
 
 
 def parsed_policy(text: str) -> dict[str, Any]:
@@ -145,7 +141,7 @@ class InspectedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
-    """The name of the table, if the file tells it, and its columns."""
+    """The name of the table, if the file has it, and its columns."""
 
     name: str
     columns: tuple[InspectedColumn, ...]
@@ -161,7 +157,7 @@ def read_inspected(content: bytes) -> Inspected:
     if not isinstance(document, Mapping):
         raise _neither()
     if isinstance(document.get("columns"), list):
-        columns = [_inspected(each) for each in document["columns"]]
+        columns = [_inspected(column) for column in document["columns"]]
         name = document.get("name")
     else:
         columns, name = list(_by_role(document)), None

@@ -58,7 +58,7 @@ class Enrolment:
 def state(work: Work) -> FactorState:
     """One's own second factor."""
     require(work.actor, Permission.MANAGE_SECOND_FACTOR)
-    return factor_state(work, str(work.actor.user_id))
+    return factor_state(work, work.user_id)
 
 
 def factor_state(work: Work, user_id: str) -> FactorState:
@@ -73,7 +73,7 @@ def factor_state(work: Work, user_id: str) -> FactorState:
 def begin_enrolment(work: Work) -> Enrolment:
     """A new secret to put into an app; it counts once `confirm_enrolment` saw a code of it. Not with a token."""
     require(work.actor, Permission.MANAGE_SECOND_FACTOR)
-    return _enrolment(work, _local_account(work, str(work.actor.user_id)))
+    return _enrolment(work, _local_account(work, work.user_id))
 
 
 def confirm_enrolment(catalog: Catalog, actor: Actor, *, code: str, session: str | None = None) -> tuple[str, ...]:
@@ -185,9 +185,7 @@ def _enrolment(work: Work, person: User) -> Enrolment:
 def _wait_for_code(work: Work, person: User, secret: str) -> None:
     """Keep a secret in place of one that waited before, until a first code of it was right."""
     work.session.execute(delete(SecondFactor).where(SecondFactor.user_id == person.id))
-    work.session.add(
-        SecondFactor(user_id=person.id, secret=secret, created_at=work.now, confirmed_at=None, last_step=-1)
-    )
+    work.session.add(SecondFactor(user_id=person.id, secret=secret, created_at=work.now, last_step=-1))
     work.session.flush()
 
 
@@ -203,7 +201,7 @@ def _confirm(work: Work, user_id: str, code: Any, *, session: str | None = None)
     work.session.execute(delete(HalfSignIn).where(HalfSignIn.user_id == user_id))
     work.session.execute(delete(SignIn).where(SignIn.user_id == user_id, SignIn.hash != hash_of(session or "")))
     attempt_succeeded(work, name=user_id, address=_place(user_id))
-    work.record("second factor added", subject="user", subject_id=user_id)
+    work.record("second factor added", ("user", user_id))
     return _draw_codes(work, user_id)
 
 
@@ -216,7 +214,7 @@ def _prove(catalog: Catalog, actor: Actor, *, user_id: str, code: Any) -> None:
         if proved:
             attempt_succeeded(work, name=user_id, address=_place(user_id))
         else:
-            work.record("second factor failed", subject="user", subject_id=user_id)
+            work.record("second factor failed", ("user", user_id))
     if not proved:
         raise NotSignedInError(_WRONG) if actor is ANONYMOUS else InputError(_WRONG)
 
@@ -235,7 +233,7 @@ def _use(work: Work, user_id: str, code: str) -> bool:
     if stored is None or stored.used_at is not None:
         return False
     stored.used_at = work.now
-    work.record("recovery code used", subject="user", subject_id=user_id)
+    work.record("recovery code used", ("user", user_id))
     return True
 
 
@@ -250,16 +248,16 @@ def _place(user_id: str) -> str:
 def _remove(work: Work, user_id: str) -> None:
     work.session.execute(delete(SecondFactor).where(SecondFactor.user_id == user_id))
     work.session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
-    work.record("second factor removed", subject="user", subject_id=user_id)
+    work.record("second factor removed", ("user", user_id))
 
 
 def _draw_codes(work: Work, user_id: str) -> tuple[str, ...]:
     work.session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
     drawn = tuple("-".join(_group() for _ in range(4)) for _ in range(RECOVERY_CODES))
     work.session.add_all(
-        RecoveryCode(hash=_code_hash(user_id, code.replace("-", "")), user_id=user_id, used_at=None) for code in drawn
+        RecoveryCode(hash=_code_hash(user_id, code.replace("-", "")), user_id=user_id) for code in drawn
     )
-    work.record("recovery codes drawn", subject="user", subject_id=user_id)
+    work.record("recovery codes drawn", ("user", user_id))
     return drawn
 
 

@@ -139,7 +139,7 @@ def begin_sign_in(catalog: Catalog, *, name: str, password: str, address: str) -
     if not is_password(catalog.settings, password_hash, password):
         with catalog.write(ANONYMOUS) as work:
             if person is not None:
-                work.record("sign-in failed", subject="user", subject_id=person.id)
+                work.record("sign-in failed", person)
         raise NotSignedInError(_WRONG)
     assert person is not None
     with catalog.write(ANONYMOUS) as work:
@@ -174,7 +174,7 @@ def open_session(work: Work, *, user_id: str, by: str) -> SignedIn:
             last_seen_at=work.now,
         )
     )
-    work.record("signed in", subject="user", subject_id=user_id, by=by)
+    work.record("signed in", ("user", user_id), by=by)
     return SignedIn(secret=secret, csrf=csrf, actor=actor, expires_at=expires)
 
 
@@ -191,7 +191,7 @@ def sign_out(work: Work, *, secret: str) -> None:
     session = work.session.get(SignIn, hash_of(secret))
     if session is not None:
         work.session.delete(session)
-        work.record("signed out", subject="user", subject_id=session.user_id)
+        work.record("signed out", ("user", session.user_id))
 
 
 def actor_of_session(catalog: Catalog, *, secret: str) -> SessionActor:

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from aegis.catalog import records
 from aegis.catalog.database.ledger_tables import ProviderKey
-from aegis.catalog.database.tables import new_id
+from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_line
 from aegis.catalog.service.permissions import Permission, require
@@ -30,19 +30,10 @@ def register(work: Work, *, name: str, public: str) -> records.SigningKey:
         raise ConflictError(f"nobody needs more than {MOST_KEYS} keys; revoke one first")
     if work.session.scalar(select(ProviderKey.id).where(ProviderKey.fingerprint == key.fingerprint)) is not None:
         raise ConflictError("this key is registered already, and one that was revoked never counts again")
-    assert work.actor.user_id is not None
-    row = ProviderKey(
-        id=new_id(),
-        user_id=work.actor.user_id,
-        name=named,
-        public=key.text,
-        fingerprint=key.fingerprint,
-        created_at=work.now,
-        revoked_at=None,
+    row = work.add(
+        ProviderKey(user_id=work.user_id, name=named, public=key.text, fingerprint=key.fingerprint, created_at=work.now)
     )
-    work.session.add(row)
-    work.session.flush()
-    work.record("signing key registered", subject="key", subject_id=row.id, fingerprint=row.fingerprint)
+    work.record("signing key registered", row, fingerprint=row.fingerprint)
     return _view(row)
 
 
@@ -55,12 +46,12 @@ def list_keys(work: Work) -> tuple[records.SigningKey, ...]:
 def revoke(work: Work, *, key_id: str) -> records.SigningKey:
     """What is signed with it counts no longer when it arrives; releases that are there stay."""
     require(work.actor, Permission.MANAGE_OWN_KEYS)
-    row = next((each for each in _mine(work) if each.id == key_id), None)
+    row = next((key for key in _mine(work) if key.id == key_id), None)
     if row is None:
         raise NotFoundError("there is no such key of yours; look at the list")
     if row.revoked_at is None:
         row.revoked_at = work.now
-        work.record("signing key revoked", subject="key", subject_id=row.id, fingerprint=row.fingerprint)
+        work.record("signing key revoked", row, fingerprint=row.fingerprint)
     return _view(row)
 
 
@@ -97,11 +88,4 @@ def _mine(work: Work) -> list[ProviderKey]:
 
 
 def _view(row: ProviderKey) -> records.SigningKey:
-    return records.SigningKey(
-        id=row.id,
-        name=row.name,
-        public=row.public,
-        fingerprint=row.fingerprint,
-        created_at=row.created_at,
-        valid=row.revoked_at is None,
-    )
+    return record_of(records.SigningKey, row, valid=row.revoked_at is None)

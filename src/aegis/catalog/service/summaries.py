@@ -15,19 +15,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from sqlalchemy import select, update
+from sqlalchemy import Select, select, update
 
 from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
-from aegis.catalog.database.tables import Product, User, new_id
+from aegis.catalog.database.tables import Product, User
 from aegis.catalog.database.tables import Summary as SummaryRow
-from aegis.catalog.records import Page
+from aegis.catalog.records import Page, record_of
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import checked_document, printable
 from aegis.catalog.service.configurations import enter_unknown
 from aegis.catalog.service.disclosure import shown_exposure
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
-from aegis.catalog.service.permissions import Actor, Permission, require
+from aegis.catalog.service.permissions import Actor, Permission
 from aegis.catalog.service.published import facts_of, histogram_views
 from aegis.catalog.service.quotas import room_left
 from aegis.catalog.service.schema import policy_of, schema_of
@@ -67,8 +67,7 @@ class OpenedSummary:
 def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) -> Iterator[CheckedSummary]:
     """Take in a zip or tar of a summary folder and check it; the draft vanishes at the end unless it was received."""
     with catalog.read(actor) as work:
-        product_row = visible_product(work, product)
-        require(actor, Permission.PUSH_SUMMARY, product_row.id)
+        product_row = visible_product(work, product, Permission.PUSH_SUMMARY)
         room = room_left(work, product_row.id, limit_bytes=catalog.settings.summary_bytes)
     draft = catalog.store.draft(stream, limit_bytes=room)
     try:
@@ -93,35 +92,25 @@ def incoming(catalog: Catalog, actor: Actor, *, product: str, stream: Stream) ->
 
 def receive(work: Work, checked: CheckedSummary) -> records.Summary:
     """Make the checked summary the product's current one; configurations that only it knows are entered with it."""
-    product = visible_product(work, checked.product_id, lock=True)
-    require(work.actor, Permission.PUSH_SUMMARY, product.id)
+    product = visible_product(work, checked.product_id, Permission.PUSH_SUMMARY, lock=True)
     _check_fits(checked.facts["label"], checked.kinds, product)  # the product may have changed meanwhile
     stored = work.keep(checked.draft)
     work.session.execute(
         update(SummaryRow).where(SummaryRow.product_id == product.id, SummaryRow.current).values(current=False)
     )
-    assert work.actor.user_id is not None
-    row = SummaryRow(
-        id=new_id(),
-        product_id=product.id,
-        digest=stored.digest,
-        bytes=stored.bytes,
-        pushed_by=work.actor.user_id,
-        created_at=work.now,
-        current=True,
-        **checked.facts,
+    row = work.add(
+        SummaryRow(
+            product_id=product.id,
+            digest=stored.digest,
+            bytes=stored.bytes,
+            pushed_by=work.user_id,
+            created_at=work.now,
+            current=True,
+            **checked.facts,
+        )
     )
-    work.session.add(row)
-    work.session.flush()
     work.record(
-        "summary pushed",
-        subject="summary",
-        subject_id=row.id,
-        product_id=product.id,
-        digest=row.digest,
-        rows=row.rows,
-        level=row.level,
-        configurations=len(row.configurations),
+        "summary pushed", row, digest=row.digest, rows=row.rows, level=row.level, configurations=len(row.configurations)
     )
     enter_unknown(work, product, checked.configurations)
     return _view(row, work.actor.name)
@@ -129,25 +118,20 @@ def receive(work: Work, checked: CheckedSummary) -> records.Summary:
 
 def current(work: Work, *, product: str) -> records.Summary | None:
     """The product's current summary, None where it has none."""
-    product_row = visible_product(work, product)
-    row = work.session.execute(
-        select(SummaryRow, User.name)
-        .join(User, User.id == SummaryRow.pushed_by)
-        .where(SummaryRow.product_id == product_row.id, SummaryRow.current)
-    ).one_or_none()
+    query = _of_product(visible_product(work, product)).where(SummaryRow.current)
+    row = work.session.execute(query).one_or_none()
     return None if row is None else _view(*row)
 
 
 def list_summaries(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Summary]:
     """All summaries of a product, the newest first."""
-    product_row = visible_product(work, product)
-    query = (
-        select(SummaryRow, User.name)
-        .join(User, User.id == SummaryRow.pushed_by)
-        .where(SummaryRow.product_id == product_row.id)
-    )
-    rows, cursor = page_of(work.session, query, keys=(SummaryRow.created_at, SummaryRow.id), page=page, descending=True)
-    return Page(items=tuple(_view(*row) for row in rows), next=cursor)
+    query = _of_product(visible_product(work, product))
+    return page_of(work.session, query, _view, keys=(SummaryRow.created_at, SummaryRow.id), page=page, descending=True)
+
+
+def _of_product(product: Product) -> Select[*tuple[Any, ...]]:
+    pushed = select(SummaryRow, User.name).join(User, User.id == SummaryRow.pushed_by)
+    return pushed.where(SummaryRow.product_id == product.id)
 
 
 def histograms(work: Work, *, product: str) -> list[records.Histogram]:
@@ -161,8 +145,7 @@ def histograms(work: Work, *, product: str) -> list[records.Histogram]:
 
 def open_archive(work: Work, *, product: str) -> OpenedSummary:
     """The current summary's archive as it was pushed, for those who work on the product."""
-    product_row = visible_product(work, product)
-    require(work.actor, Permission.SEE_JOBS, product_row.id)
+    product_row = visible_product(work, product, Permission.SEE_JOBS)
     view = current(work, product=product_row.id)
     if view is None:
         raise NotFoundError("the product has no summary yet; push one first")
@@ -200,7 +183,7 @@ def _check_names(summary: Summary) -> None:
 
 
 def _complete_configurations(summary: Summary, product: Product) -> tuple[Configuration, ...]:
-    """The configurations that the summary tells in full and that fit the product's columns."""
+    """The configurations that the summary holds in full and that fit the product's columns."""
     if summary.opaque:
         return ()
     schema, complete = schema_of(product.columns), []
@@ -227,17 +210,11 @@ def _smallest_class(policy: Policy | None) -> int:
 
 
 def _view(row: SummaryRow, pushed_by: str) -> records.Summary:
-    return records.Summary(
-        id=row.id,
-        product_id=row.product_id,
-        digest=row.digest,
-        bytes=row.bytes,
-        level=row.level,
-        rows=row.rows,
-        label=row.label,
-        configurations=tuple(row.configurations),
+    configurations = tuple(row.configurations)
+    return record_of(
+        records.Summary,
+        row,
+        configurations=configurations,
         exposure=shown_exposure(row.exposure),
         pushed_by=pushed_by,
-        created_at=row.created_at,
-        current=row.current,
     )

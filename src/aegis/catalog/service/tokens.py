@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
+from functools import partial
 
 from sqlalchemy import select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Product, Token, User, new_id
-from aegis.catalog.records import Page, Scope
+from aegis.catalog.database.tables import Product, Token, User, is_id
+from aegis.catalog.records import Page, Scope, record_of
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_line, checked_whole, is_id
+from aegis.catalog.service.checks import checked_line, checked_whole
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.passwords import hash_of, new_secret
 from aegis.catalog.service.permissions import Permission, may, require
@@ -27,31 +28,25 @@ def create_token(
 ) -> records.NewToken:
     """A token of one's own, for ``days`` days, perhaps for one product (name or id) only. Tokens make no tokens."""
     require(work.actor, Permission.MANAGE_OWN_TOKENS)
-    scope_names = {scope.value for scope in Scope}
     names = list(scopes) if not isinstance(scopes, str) else [scopes]
-    if not names or not all(isinstance(scope, str) and scope in scope_names for scope in names):
-        raise InputError(f"a token needs one or more of the scopes {', '.join(scope.value for scope in Scope)}")
+    if not names or not all(isinstance(scope, str) and scope in set(Scope) for scope in names):
+        raise InputError(f"a token needs one or more of the scopes {', '.join(Scope)}")
     checked_whole(days, what="the number of days", least=1, most=work.settings.token_days)
     product_row = None if product is None else visible_product(work, product)
     text = MARK + new_secret()
-    assert work.actor.user_id is not None
-    token = Token(
-        id=new_id(),
-        user_id=work.actor.user_id,
-        name=checked_line(name, what="the token's name", most=120),
-        hash=hash_of(text),
-        prefix=text[: len(MARK) + 6],
-        scopes=sorted(set(names)),
-        product_id=None if product_row is None else product_row.id,
-        created_at=work.now,
-        expires_at=work.now + datetime.timedelta(days=days),
-        revoked_at=None,
-        last_used_at=None,
+    token = work.add(
+        Token(
+            user_id=work.user_id,
+            name=checked_line(name, what="the token's name", most=120),
+            hash=hash_of(text),
+            prefix=text[: len(MARK) + 6],
+            scopes=sorted(set(names)),
+            product_id=None if product_row is None else product_row.id,
+            created_at=work.now,
+            expires_at=work.now + datetime.timedelta(days=days),
+        )
     )
-    work.session.add(token)
-    work.record(
-        "token made", subject="token", subject_id=token.id, product_id=token.product_id, scopes=token.scopes, days=days
-    )
+    work.record("token made", token, scopes=token.scopes, days=days)
     view = _view(work, token, work.actor.name, None if product_row is None else product_row.name)
     return records.NewToken(token=view, text=text)
 
@@ -70,8 +65,8 @@ def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = F
         .outerjoin(Product, Product.id == Token.product_id)
         .where(Token.user_id == (user_id or work.actor.user_id))
     )
-    rows, cursor = page_of(work.session, query, keys=(Token.created_at, Token.id), page=page, descending=True)
-    return Page(items=tuple(_view(work, *row) for row in rows), next=cursor)
+    keys = (Token.created_at, Token.id)
+    return page_of(work.session, query, partial(_view, work), keys=keys, page=page, descending=True)
 
 
 def revoke_token(work: Work, *, token_id: str) -> records.Token:
@@ -87,7 +82,7 @@ def revoke_token(work: Work, *, token_id: str) -> records.Token:
         raise NotFoundError("there is no such token; look at the list of tokens")
     if token.revoked_at is None:
         token.revoked_at = work.now
-        work.record("token revoked", subject="token", subject_id=token.id, product_id=token.product_id)
+        work.record("token revoked", token)
     owner = work.session.get(User, token.user_id)
     product = None if token.product_id is None else work.session.get(Product, token.product_id)
     assert owner is not None
@@ -95,18 +90,11 @@ def revoke_token(work: Work, *, token_id: str) -> records.Token:
 
 
 def _view(work: Work, token: Token, user_name: str, product_name: str | None) -> records.Token:
-    return records.Token(
-        id=token.id,
-        user_id=token.user_id,
+    return record_of(
+        records.Token,
+        token,
         user_name=user_name,
-        name=token.name,
-        prefix=token.prefix,
         scopes=tuple(Scope(scope) for scope in token.scopes),
-        product_id=token.product_id,
         product_name=product_name,
-        created_at=token.created_at,
-        expires_at=token.expires_at,
-        revoked_at=token.revoked_at,
-        last_used_at=token.last_used_at,
         valid=token.revoked_at is None and token.expires_at > work.now,
     )

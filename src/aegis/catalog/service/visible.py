@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, false, select
+from sqlalchemy import select
 
-from aegis.catalog.database.tables import Product, Request, Table
+from aegis.catalog.database.tables import Product, Request, Table, is_id
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import is_id, printable
+from aegis.catalog.service.checks import printable
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.states import ProductState
 from aegis.errors import NotFoundError
@@ -18,22 +18,19 @@ RowType = TypeVar("RowType", bound=Table)
 _NO_PRODUCT = "there is no such product; look at the list of products"
 
 
-def visible_product(work: Work, key: str, *, lock: bool = False) -> Product:
-    """The product with this name or id, if the actor may know of it."""
+def visible_product(work: Work, key: str, needed: Permission | None = None, *, lock: bool = False) -> Product:
+    """The product with this name or id, if the actor may know of it; raises unless they may do what is ``needed``."""
     require(work.actor, Permission.SEE_CATALOG)
-    if not lock and key in work.seen_products:
-        return checked_visible(work, work.seen_products[key])
-    query = select(Product).where(called(key))
-    if lock:
-        query = query.with_for_update(key_share=True).execution_options(populate_existing=True)
-    return checked_visible(work, work.session.scalar(query))
-
-
-def called(key: str) -> ColumnElement[bool]:
-    """Whether a product has this name or id."""
-    if not printable(key):
-        return false()
-    return Product.id == key if is_id(key) else Product.name == key
+    row = None if lock else work.seen_products.get(key)
+    if row is None and printable(key):
+        query = select(Product).where(Product.id == key if is_id(key) else Product.name == key)
+        if lock:
+            query = query.with_for_update(key_share=True).execution_options(populate_existing=True)
+        row = work.session.scalar(query)
+    product = checked_visible(work, row)
+    if needed is not None:
+        require(work.actor, needed, product.id)
+    return product
 
 
 def checked_visible(work: Work, product: Product | None) -> Product:

@@ -86,20 +86,20 @@ def checked_destination(address: WebhookAddress, *, networks: tuple[Network, ...
         raise InputError("the host of the webhook has no address; check its name") from None
     if not addresses:
         raise InputError("the host of the webhook has no address; check its name")
-    inside = [any(each in network for network in networks if network.version == each.version) for each in addresses]
-    if not all(allowed or is_public(each) for allowed, each in zip(inside, addresses, strict=True)):
+    inside = [any(ip in network for network in networks if network.version == ip.version) for ip in addresses]
+    if not all(allowed or is_public(ip) for allowed, ip in zip(inside, addresses, strict=True)):
         raise InputError(
             "the webhook leads into a private network; an administrator may allow it in the setting webhook_networks"
         )
     if not address.encrypted and not all(inside):
-        raise InputError("a webhook on the internet must be https; what it is told would travel in the clear")
+        raise InputError("a webhook on the internet must be https; its messages would travel in the clear")
     return str(addresses[0])
 
 
 def is_public(address: Address) -> bool:
     """Whether an address belongs to the internet, also where it wraps another one.
 
-    >>> [is_public(ipaddress.ip_address(each)) for each in ("93.184.216.34", "127.0.0.1", "::ffff:10.0.0.1", "fe80::1")]
+    >>> [is_public(ipaddress.ip_address(text)) for text in ("93.184.216.34", "127.0.0.1", "::ffff:10.0.0.1", "fe80::1")]
     [True, False, False, False]
     >>> is_public(ipaddress.ip_address("fec0::1"))  # private networks of old, which Python calls global
     False

@@ -1,4 +1,7 @@
-"""The clinic example as a whole flow, so that a newcomer sees one in two minutes."""
+"""The clinic example as a whole flow, so that a newcomer sees one in two minutes.
+
+What happens at the provider's is done by the same code that does it for an organisation which runs both sides.
+"""
 
 from __future__ import annotations
 
@@ -9,36 +12,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aegis.catalog.client.archive import packed
-from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.records import Together, UserRole
 from aegis.catalog.service import (
-    arrivals,
     comments,
     configurations,
     jobs,
     judged_together,
-    ledger,
     people,
     products,
     releases,
     requests,
-    summaries,
 )
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import Actor, Permission, require
 from aegis.catalog.service.sessions import actor_of_user
 from aegis.catalog.states import JobState, ReleaseState
 from aegis.catalog.worker.loop import run_pending
+from aegis.catalog.worker.provider import Provider
 from aegis.data.engine import open_dataset
 from aegis.errors import ConflictError, VerificationError
 from aegis.library import clinic
-from aegis.library.release import release as write_release
-from aegis.library.summarize import summarize
 from aegis.library.tables.proposals import find_hierarchies
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
-from aegis.privacy.policy import Policy
-from aegis.releases.certificate import certificate_paths
+from aegis.releases.table_register import register_in
 
 NAME = "clinic"
 _WAIT_SECONDS = 120.0
@@ -74,14 +70,14 @@ def load_clinic(catalog: Catalog, actor: Actor, *, rows: int = clinic.ROWS) -> C
     ``actor`` signs for it; `ConflictError` where the example is there already.
     """
     require(actor, Permission.MANAGE_PEOPLE)
-    with tempfile.TemporaryDirectory(prefix="aegis-clinic-") as place:
+    with tempfile.TemporaryDirectory(prefix="aegis-clinic-") as place, register_in(Path(place) / "state"):
         table = clinic.write_clinic(Path(place), rows=rows)
         passwords, cast = _people(catalog, actor)
         provider, expert, consumer = cast[UserRole.PROVIDER], cast[UserRole.EXPERT], cast[UserRole.CONSUMER]
         _product(catalog, provider, table)
-        provider = actor_of_user(catalog, user_id=str(provider.user_id))
         _configurations(catalog, expert, table)
-        _summary(catalog, provider, table)
+        home = Provider(catalog, table.parent, owner=provider.name)
+        _provide(home)
         request_id = _ask(catalog, consumer, "to find out which patients need a second visit", days=365)
         chosen = _advised(catalog, expert, request_id)
         with catalog.write(expert) as work:
@@ -92,9 +88,10 @@ def load_clinic(catalog: Catalog, actor: Actor, *, rows: int = clinic.ROWS) -> C
                 configuration_id=chosen.id,
                 reason="keeps most of what predicts health, and satisfies the policy",
             )
-        release_id = _release(catalog, provider, table, chosen, request_id)
+        _provide(home)
+        release_id = _verified(catalog, expert)
         waiting = _ask(catalog, consumer, "to compare two models of health", days=90)
-        _judge_together(catalog, provider, table)
+        _provide(home)
         _explain_refusal(catalog, expert, waiting)
     return ClinicFlow(
         product=NAME, people=passwords, request_id=request_id, waiting_request_id=waiting, release_id=release_id
@@ -152,15 +149,11 @@ def _configurations(catalog: Catalog, expert: Actor, table: Path) -> None:
         configurations.propose(work, product=NAME, content=many_to_mapping(loaded))
 
 
-def _summary(catalog: Catalog, provider: Actor, table: Path) -> None:
-    folder = table.parent / "summary"
-    summarize(table, configs=table.parent / "configurations", policy=table.parent / "policy.yaml", out=folder)
-    with (
-        packed(folder) as pushed,
-        summaries.incoming(catalog, provider, product=NAME, stream=pushed) as checked,
-        catalog.write(provider) as work,
-    ):
-        summaries.receive(work, checked)
+def _provide(home: Provider) -> None:
+    """Do at home what is due by now: count the table, release it, or judge its maskings together."""
+    for provided in home.due():
+        if provided.reason is not None:
+            raise ConflictError(f"the example could not be built: {provided.reason}")
 
 
 def _ask(catalog: Catalog, consumer: Actor, purpose: str, *, days: int) -> str:
@@ -176,52 +169,27 @@ def _advised(catalog: Catalog, expert: Actor, request_id: str) -> Any:
     with catalog.read(expert) as work:
         best = jobs.ranking_of(jobs.job(work, job_id=job_id)).best
         listed = configurations.list_configurations(work, product=NAME)
-    return next(each for each in listed if each.content_id == best.id)
+    return next(configuration for configuration in listed if configuration.content_id == best.id)
 
 
-def _release(catalog: Catalog, provider: Actor, table: Path, chosen: Any, request_id: str) -> str:
-    out = table.parent / "clinic-masked.csv"
-    masks = configurations.masks_of(chosen.content)
-    write_release(table, config=masks, policy=table.parent / "policy.yaml", out=out)
-    with (
-        out.open("rb") as file,
-        certificate_paths(out)[0].open("rb") as certificate,
-        arrivals.incoming(
-            catalog, provider, request_id=request_id, file=file, certificate=certificate, file_name=out.name
-        ) as checked,
-        catalog.write(provider) as work,
-    ):
-        view = arrivals.receive(work, checked)
-    assert view.job_id is not None
-    _wait(catalog, provider, view.job_id)
-    with catalog.read(provider) as work:
-        verified = releases.release(work, release_id=view.id)
+def _verified(catalog: Catalog, expert: Actor) -> str:
+    """The id of the release that was made, once it is verified."""
+    with catalog.read(expert) as work:
+        (made,) = releases.list_releases(work, product=NAME).items
+    _wait(catalog, expert, str(made.job_id))
+    with catalog.read(expert) as work:
+        verified = releases.release(work, release_id=made.id)
     if verified.state is not ReleaseState.VERIFIED:
         raise ConflictError(f"the example's release was not verified: {verified.reason}")
-    return view.id
-
-
-def _judge_together(catalog: Catalog, provider: Actor, table: Path) -> None:
-    """What the maskings show beside earlier releases, judged where the rows are: as `aegis push together` does."""
-    with catalog.read(provider) as work:
-        listed = configurations.list_configurations(work, product=NAME)
-        page = ledger.ledger(work, product=NAME)
-    masks = {each.content_id: configurations.masks_of(each.content) for each in listed}
-    out = [entry.part for entry in page.entries if entry.part is not None]
-    policy = Policy.read(table.parent / "policy.yaml")
-    verdicts = judge_sets(
-        open_dataset(table), policy, masks, sets_to_judge(page.wanted, out), hierarchies=find_hierarchies(None, table)
-    )
-    with catalog.write(provider) as work:
-        judged_together.judge_together(work, product=NAME, policy_id=policy.id, verdicts=verdicts)
+    return made.id
 
 
 def _explain_refusal(catalog: Catalog, expert: Actor, request_id: str) -> None:
-    """The expert tries a second, different release, is refused, and tells the consumer in the catalog's own words."""
+    """The expert tries a second, different release, is refused, and writes to the consumer why."""
     with catalog.read(expert) as work:
         standing = judged_together.standings_for(work, request_id=request_id)
-        names = {each.id: each.name for each in judged_together.offered(work, products.product(work, product=NAME).id)}
-    refused = [ident for ident, each in standing.items() if each.standing is Together.BROKEN]
+        names = {offer.id: offer.name for offer in configurations.list_configurations(work, product=NAME)}
+    refused = [ident for ident, beside in standing.items() if beside.standing is Together.BROKEN]
     if not refused:
         return
     try:

@@ -18,7 +18,7 @@ from typing import Protocol
 from aegis.catalog.service import queue
 from aegis.catalog.service.audit_log import keep_up
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.expiry import any_due, database_time, expire_due, tell_expiring
+from aegis.catalog.service.expiry import any_due, database_time, expire_due, notify_expiring
 from aegis.catalog.service.notifications import forget_old
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.queue import Claimed
@@ -172,7 +172,7 @@ class _Clock:
     """Whether the time of day went on as the machine's steady clock did since this worker started.
 
     A clock that was set wrong would end every access at once, for good. While it disagrees, nothing is written down as
-    expired; whoever asks is still told what counts at that moment.
+    expired; requests are still answered by what counts at that moment.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -204,7 +204,7 @@ def _expire(catalog: Catalog) -> None:
 
 def _remind(catalog: Catalog) -> None:
     with catalog.write(SYSTEM) as work:
-        tell_expiring(work)
+        notify_expiring(work)
         forget_old(work)
 
 

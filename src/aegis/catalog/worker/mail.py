@@ -14,7 +14,7 @@ from aegis.catalog.settings import SMTP_PASSWORD_VARIABLE, Settings
 from aegis.errors import AegisError
 
 _SECONDS = 30.0
-_CLOSING = "This was sent by a data catalog. How you are told is chosen on the page of your account: "
+_CLOSING = "This was sent by a data catalog. How you are notified is chosen on the page of your account: "
 
 
 class DeliveryError(AegisError):

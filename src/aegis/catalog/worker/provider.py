@@ -76,14 +76,14 @@ class Provider:
         self,
         stop: threading.Event,
         *,
-        tell: Callable[[Provided], None] = lambda _: None,
+        report: Callable[[Provided], None] = lambda _: None,
         poll_seconds: float = 2.0,
     ) -> None:
         """Do what is due until ``stop`` is set."""
         while not stop.is_set():
             try:
                 for done in self.due():
-                    tell(done)
+                    report(done)
                     if stop.is_set():
                         return
             except AegisError as error:  # the database may be restarting; it is asked again
@@ -107,8 +107,11 @@ class Provider:
             if table is None or product.policy is None:
                 continue
             source = (product.id, str(product.policy), str(product.columns), table.stat().st_mtime_ns)
-            missing = _uncounted(work, product)
-            tasks = [_Task(what="summary", product=product, table=table, key=(*source, missing))] if missing else []
+            # Those that the policy keeps out are never counted: the same configurations are tried once.
+            offered = frozenset(configuration.content_id for configuration in judged_together.offered(work, product.id))
+            tasks = []
+            if offered - _counted(work, product):
+                tasks.append(_Task(what="summary", product=product, table=table, key=(*source, offered)))
             unjudged = judged_together.unjudged(work, product)
             if unjudged:
                 tasks.append(_Task(what="together", product=product, table=table, key=(*source, *unjudged)))
@@ -147,7 +150,11 @@ class Provider:
         with self._catalog.read(actor) as work:
             listed = configurations.list_configurations(work, product=task.product.id)
             of_product = known_hierarchies(work, task.product.id)
-        masks = [configurations.masks_of(each.content) for each in listed if each.withdrawn_at is None]
+        masks = [
+            configurations.masks_of(configuration.content)
+            for configuration in listed
+            if configuration.withdrawn_at is None
+        ]
         summarize(
             self._opened(task),
             label=task.product.label,
@@ -170,7 +177,7 @@ class Provider:
             of_product = known_hierarchies(work, task.product.id)
             page = ledger.ledger(work, product=task.product.id)
         policy = self._policy(task)
-        masks = {each.content_id: configurations.masks_of(each.content) for each in listed}
+        masks = {configuration.content_id: configurations.masks_of(configuration.content) for configuration in listed}
         out = [entry.part for entry in page.entries if entry.part is not None and entry.part.content_id in masks]
         sets = sets_to_judge(page.wanted, out)
         verdicts = judge_sets(self._opened(task), policy, masks, sets, hierarchies=of_product)
@@ -224,22 +231,16 @@ class Provider:
         with self._catalog.write(actor) as work:
             work.record(
                 "maskings not judged" if task.what == "together" else f"{task.what} not made",
-                subject=subject,
-                subject_id=key,
+                (subject, key),
                 product_id=task.product.id,
                 reason=reason[:500],
             )
 
 
-def _uncounted(work: Work, product: Product) -> tuple[str, ...]:
-    """The configurations that the current summary does not know."""
-    rows = work.session.scalars(
-        select(Configuration.content_id).where(
-            Configuration.product_id == product.id, Configuration.withdrawn_at.is_(None)
-        )
-    )
-    counted = select(Summary.configurations).where(Summary.product_id == product.id, Summary.current)
-    return tuple(sorted(set(rows) - {each["id"] for each in work.session.scalar(counted) or []}))
+def _counted(work: Work, product: Product) -> set[str]:
+    """The configurations that the current summary knows."""
+    current = select(Summary.configurations).where(Summary.product_id == product.id, Summary.current)
+    return {configuration["id"] for configuration in work.session.scalar(current) or []}
 
 
 def _approved(work: Work, product: Product) -> list[Request]:

@@ -135,19 +135,12 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
         except VerificationError as error:
             reason = str(error)
             if request is not None:
-                judged_together.tell_refused(work, request)
+                judged_together.notify_refused(work, request)
     row.attacks = list(measured.attacks)
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")
     row.state, row.reason = state_now.value, reason
-    work.record(
-        "release verified" if reason is None else "release refused",
-        subject="release",
-        subject_id=row.id,
-        product_id=row.product_id,
-        state=row.state,
-        digest=row.digest,
-    )
+    work.record("release verified" if reason is None else "release refused", row, state=row.state, digest=row.digest)
     if reason is None:
         work.session.flush()
         ledger_rows.enter(work, row, recipient=None if request is None else request.consumer_id, despite=despite)

@@ -43,7 +43,7 @@ from aegis.library.start import (
     finished,
     looked,
     next_best,
-    open_project_table,
+    open_own_rows,
     opened_project,
     release_chosen,
     with_policy,
@@ -127,7 +127,7 @@ class Session:
         self.options = options
         self.project: Project = opened_project(options)
         check_outputs(options, self.project)
-        self.dataset: Dataset = open_project_table(self.project, options)
+        self.dataset: Dataset = open_own_rows(self.project, options)
         self.seen: Look = look(self.dataset)
         self.label: str | None = None if self.project.roles is None else self.project.roles.label
         self.comparison: Comparison | None = None
@@ -201,7 +201,7 @@ class Session:
     def _look(self, fields: Fields) -> None:
         guide = FormGuide(fields)
         if self.seen.marks or self.seen.findings.written:
-            self.project, self.dataset, self.seen = looked(self.project, self.options, guide)
+            self.project, self.dataset, self.seen = looked(self.project, self.dataset, self.options, guide)
         label = guide.label(self.seen, self.likely_label)
         if label not in self.seen.columns:
             raise OptionError("a column that does not exist was sent; choose one of the list")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.commands.fields import WithLedger
+from aegis.commands.fields import WithBudget
 from aegis.data.dataset import Dataset
-from aegis.library.ledgers.ledger_place import path_of
-from aegis.library.ledgers.recognition import RecognisedTable, recognise
+from aegis.errors import LedgerError
+from aegis.library.ledgers.ledger_place import ledger_beside, path_of
+from aegis.library.ledgers.recognition import RecognisedTable, ledgers_of_rows, recognise
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append, read_ledger
 from aegis.releases.ledger_entry import EntryKind, RecordedRelease
@@ -18,26 +19,46 @@ from aegis.releases.table_register import register_locked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedBudget:
-    """The ledger of a source, as far as budgets go. What is spent is written down before anything leaves."""
+    """The ledger of a source, as far as budgets go.
+
+    What is spent is written down before any noise is drawn for it, and stays spent whatever comes of that: a run that
+    stops has said something too, and whoever may ask until an answer pleases learns more than each answer promises.
+    """
 
     path: Path
     opening: Opening
     recognised: RecognisedTable
 
-    def check(self, asked: Budget) -> None:
-        """Raise if so much more would exceed the limit; asked before anything is measured."""
-        read_ledger(self.path).check_budget(asked)
+    def check(self, asked: Budget, *, despite: str | None = None) -> str | None:
+        """Raise if so much more would exceed the limit and no reason is given; asked before anything is measured.
 
-    def spend(self, recorded: RecordedRelease) -> int:
-        """Write a release down with its budget and answer the number of its entry; raises where there is no room."""
+        Answers the reason where it is needed.
+        """
+        try:
+            read_ledger(self.path).check_budget(asked)
+        except LedgerError:
+            if despite is None:
+                raise
+            return despite
+        return None
+
+    def begin(self, recorded: RecordedRelease) -> int:
+        """Spend the budget of what is to leave, before noise is drawn for it; answers the number of the entry."""
+        return self._append(EntryKind.BEGUN, recorded)
+
+    def spend(self, recorded: RecordedRelease, *, begun: int | None = None) -> int:
+        """Write a release down and answer the number of its entry; ``begun`` is the one that spent its budget."""
+        return self._append(EntryKind.RELEASED, replace(recorded, begun=begun))
+
+    def _append(self, act: EntryKind, recorded: RecordedRelease) -> int:
         with register_locked():
             self.recognised.check_again(self.path, self.opening)
-            entry = append(self.path, EntryKind.RELEASED, recorded.to_mapping(), opening=self.opening)
+            entry = append(self.path, act, recorded.to_mapping(), opening=self.opening)
             self.recognised.note(self.path, self.opening, entry)
         return entry.sequence
 
 
-def shared_budget(data: Any, dataset: Dataset, options: WithLedger) -> SharedBudget | None:
+def shared_budget(data: Any, dataset: Dataset, options: WithBudget) -> SharedBudget | None:
     """The budget of a source: in the ledger that is named, or in the one beside a file; None for neither.
 
     Raises where the rows are those of a table with another ledger: a copy has no budget of its own.
@@ -52,3 +73,29 @@ def shared_budget(data: Any, dataset: Dataset, options: WithLedger) -> SharedBud
     recognised = recognise(dataset, path=path, ledger=ledger, focus=(), to_write=True)
     opening = ledger.opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
     return SharedBudget(path=path, opening=opening, recognised=recognised)
+
+
+def check_off_record(data: Any, dataset: Dataset, options: WithBudget) -> str | None:
+    """Raise where a limit is on record for these rows, what is asked for stays off the record, and no reason is given.
+
+    Answers the reason where it is needed.
+    """
+    limited = [(path, limit) for path in _ledgers_of(data, dataset, options) if (limit := read_ledger(path).limit)]
+    if not limited:
+        options.refuse("despite_ledger", because="no limit is on record for these rows")
+        return None
+    if options.despite_ledger is None:
+        path, limit = limited[0]
+        raise LedgerError(
+            f"the ledger {path} limits what is spent on these rows to {limit.describe()}, and this would be spent "
+            "beside that: leave out --ledger none and --seed, or say why with --despite-ledger REASON"
+        )
+    return options.despite_ledger
+
+
+def _ledgers_of(data: Any, dataset: Dataset, options: WithBudget) -> list[Path]:
+    """Every ledger that knows the rows: the one that is named or stands beside them, and those of their copies."""
+    named = path_of(data, options) if options.has_ledger else ledger_beside(data, options)
+    ledger = None if named is None else read_ledger(named)
+    known = [table.ledger for table in ledgers_of_rows(dataset, besides=ledger, focus=())]
+    return [path for path in ([] if named is None else [named]) + known if path.is_file()]

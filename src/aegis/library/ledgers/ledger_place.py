@@ -26,6 +26,11 @@ def path_of(data: object, options: NamesLedger) -> Path | None:
         if str(options.ledger) == NO_LEDGER:
             return None
         return Path(options.ledger)
+    return ledger_beside(data, options)
+
+
+def ledger_beside(data: object, options: NamesLedger) -> Path | None:
+    """Where the ledger of a source stands if none is named; None for what is no file, or lies in another engine."""
     if isinstance(data, str | Path) and "://" not in str(data):
         reading = options if isinstance(options, Reading) else None
         if reading is not None and reading.engine is not None:

@@ -121,15 +121,20 @@ def recognise(
 
 def ledger_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[str]) -> RegisteredTable | None:
     """The table that the register knows these rows from, where its ledger is another than ``besides``; None if not."""
+    return next(iter(ledgers_of_rows(dataset, besides=besides, focus=focus)), None)
+
+
+def ledgers_of_rows(dataset: Dataset, *, besides: Ledger | None, focus: Sequence[str]) -> tuple[RegisteredTable, ...]:
+    """Every table that the register knows these rows from, but the one whose ledger is ``besides``."""
     own = None if besides is None or besides.opening is None else besides.opening.id
     others = [table for table in registered_tables() if table.id != own]
     if not others or not is_sketched(dataset.table):
-        return None
+        return ()
     sketch = sketch_rows(dataset, focus=focus)
     if sketch is None:
-        return None
+        return ()
     narrower, names = _Narrower(dataset=dataset, focus=focus), dataset.schema.names
-    return next((table for table in others if _is_same(sketch, names, table) or narrower.is_same(table)), None)
+    return tuple(table for table in others if _is_same(sketch, names, table) or narrower.is_same(table))
 
 
 def refuse_rows_of_others(dataset: Dataset, ledger: Path | None) -> None:
@@ -191,8 +196,10 @@ def _is_there(table: RegisteredTable) -> bool:
 
 
 def _elsewhere(name: str, table: RegisteredTable) -> str:
+    folder = table.ledger.parent.name or "/"
+    other = table.source if table.source != name else f"another table called {name}, whose ledger is in {folder}"
     return (
-        f"{name} holds rows of {table.source}, of which something was released before: give its ledger with "
+        f"{name} holds rows of {other}, of which something was released before: give its ledger with "
         f"--ledger {table.ledger}, so that both are judged together (--ledger none judges it alone)"
     )
 

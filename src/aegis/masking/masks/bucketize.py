@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _MOST_BUCKETS = 10_000
+_LONGEST = 10**15  # from here on whole numbers have more than fifteen digits
+_LEAST, _MOST = -(2**63), 2**63 - 1  # of the whole numbers that a column holds
 
 
 class _Edges:
@@ -36,6 +38,11 @@ class _Edges:
             raise MaskError(f"mask {mask!r}: {name} must be a list of 1 to {_MOST_BUCKETS} numbers")
         for edge in value:
             check_finite(edge, mask=mask, name="each edge")
+            if abs(edge) >= _LONGEST and edge != fifteen_digits(float(edge)):
+                raise MaskError(
+                    f"mask {mask!r}: an edge has more than fifteen digits, and numbers of that size are not told apart "
+                    "exactly; round it to fifteen"
+                )
         fixed = tuple(fifteen_digits(edge) for edge in value)
         if any(a >= b for a, b in itertools.pairwise(fixed)):
             raise MaskError(f"mask {mask!r}: {name} must rise from one to the next")
@@ -97,13 +104,13 @@ class Bucketize(ExpressionMask):
             return self
         values = domain.values
         if len(values) < 2:
-            return Bucketize(edges=(float(values[0]) if len(values) else 0.0,))
+            return Bucketize(edges=(_first(values),))
         if self.count is not None:
             edges = _equal_width(without_few(values, counts), domain.kind, self.count)
         else:
             assert self.quantiles is not None
             edges = _equal_frequency(domain, np.asarray(counts[: len(values)], dtype=np.float64), self.quantiles)
-        return Bucketize(edges=edges or (float(values[0]),))
+        return Bucketize(edges=edges or (_first(values),))
 
     def on_values(self, values: Values) -> Values:
         if self.width is not None:
@@ -112,6 +119,9 @@ class Bucketize(ExpressionMask):
             ends = zip(grid.text(low), grid.text(low + grid.width), strict=True)
             return as_objects([f"[{a}, {b})" for a, b in ends])
         edges = self._resolved_edges()
+        if values.dtype.kind in "iu":
+            cuts, labels = _whole_cuts(edges)
+            return as_objects(labels)[np.searchsorted(np.array(cuts, dtype=np.int64), values, side="right")]
         return as_objects(_labels(edges))[np.searchsorted(edges, values, side="right")]
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
@@ -120,6 +130,8 @@ class Bucketize(ExpressionMask):
             low = grid.low_expression(column, kind)
             return "[" + grid.text_expression(low) + ", " + grid.text_expression(low + grid.width) + ")"
         edges = self._resolved_edges()
+        if kind is Kind.INTEGER:
+            return by_threshold(column.cast("int64"), *_whole_cuts(edges))
         return by_threshold(column.cast("float64"), edges, _labels(edges))
 
     def could_write(self, texts: Sequence[str]) -> list[bool]:
@@ -160,6 +172,21 @@ class Bucketize(ExpressionMask):
         return self.edges
 
 
+def _first(values: Values) -> float:
+    return fifteen_digits(float(values[0])) if len(values) else 0.0
+
+
+def _whole_cuts(edges: tuple[float, ...]) -> tuple[list[int], list[str]]:
+    """Where whole numbers pass each edge, and what they are between: as doubles those beyond 2^53 would pass others'.
+
+    Edges that no whole number of a column reaches, or that all of them have passed, part nothing.
+    """
+    cuts, labels = [math.ceil(edge) for edge in edges], _labels(edges)
+    passed = sum(cut <= _LEAST for cut in cuts)
+    reached = sum(cut <= _MOST for cut in cuts)
+    return cuts[passed:reached], labels[passed : reached + 1]
+
+
 def _labels(edges: tuple[float, ...]) -> list[str]:
     ends = (-math.inf, *edges, math.inf)
     return [str(Interval(low, high)) for low, high in itertools.pairwise(ends)]
@@ -170,7 +197,7 @@ def _equal_width(values: Values, kind: Kind, count: int) -> tuple[float, ...]:
     shares = np.arange(1, count) / count
     inner = low * (1 - shares) + high * shares
     if kind is Kind.INTEGER:
-        return tuple(float(edge) for edge in distinct(np.ceil(inner)))
+        return tuple(sorted({fifteen_digits(float(edge)) for edge in np.ceil(inner).tolist()}))
     # Four digits below the spread are plenty for an edge that nobody chose.
     decimals = 4 - math.floor(math.log10(max(high / 2 - low / 2, 1e-300)))
     rounded = np.round(inner, decimals) if abs(decimals) < 15 else inner

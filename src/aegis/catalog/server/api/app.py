@@ -93,6 +93,5 @@ def _with_routes() -> FastAPI:
     routes.include_router(health)
     for module in _MODULES:
         routes.include_router(module.router)
-    routes.include_router(product_routes.facet_router)
     app.include_router(routes)
     return app

@@ -72,20 +72,20 @@ def _checked(content: Any) -> Any:
     """
     waiting, seen = [(content, 0)], 0
     while waiting:
-        each, depth = waiting.pop()
+        part, depth = waiting.pop()
         seen += 1
         if depth > _DEEPEST or seen > _LARGEST:
             raise ValueError("the document is too deep or too large")
-        if isinstance(each, dict):
-            waiting += [(part, depth + 1) for pair in each.items() for part in pair]
-        elif isinstance(each, list):
-            waiting += [(part, depth + 1) for part in each]
-        elif isinstance(each, str):
-            if "\x00" in each or any("\ud800" <= character <= "\udfff" for character in each):
+        if isinstance(part, dict):
+            waiting += [(item, depth + 1) for pair in part.items() for item in pair]
+        elif isinstance(part, list):
+            waiting += [(item, depth + 1) for item in part]
+        elif isinstance(part, str):
+            if "\x00" in part or any("\ud800" <= character <= "\udfff" for character in part):
                 raise ValueError("a text holds a character that cannot be stored")
-        elif isinstance(each, float) and not math.isfinite(each):
+        elif isinstance(part, float) and not math.isfinite(part):
             raise ValueError("a number is not finite")
-        elif isinstance(each, int) and abs(each) >= 2**63:
+        elif isinstance(part, int) and abs(part) >= 2**63:
             raise ValueError("a number is too large")
     return content
 
@@ -128,6 +128,10 @@ class Body(BaseModel):
     """The body of a request: unknown fields are refused, for they are usually typing errors."""
 
     model_config = ConfigDict(extra="forbid")
+
+    def keywords(self) -> dict[str, Any]:
+        """The fields as plain values: they are called like the parameters of the service."""
+        return self.model_dump(mode="json")
 
 
 class NewColumn(Body):
@@ -328,7 +332,7 @@ class NewToken(Body):
 
 
 class NotificationChoice(Body):
-    """How to be told beside the inbox: `inbox` (nowhere else), `mail` or `webhook`, with the address of that one."""
+    """How to be notified: `inbox` (there only), `mail` or `webhook`, with the address of that one."""
 
     channel: Annotated[str, StringConstraints(pattern=r"^(inbox|mail|webhook)$")]
     mail_address: Annotated[str, StringConstraints(max_length=254, pattern=_LINE)] | None = None

@@ -1,24 +1,36 @@
-"""What every handler of the API starts from: the catalog, who calls, and the key that makes a write happen once."""
+"""What every handler of the API starts from: a unit of work of the one who calls, and the key that makes a write happen
+once.
+
+A handler is given a `Work` and gives the record that is sent, whose type stands in its signature::
+
+    router = ApiRouter(tags=["jobs"])
+
+    @router.writes("/jobs/{job_id}/cancel", "Cancel a job")
+    def cancel(work: Work, job_id: IdPath) -> records.Job:
+        \"\"\"Stop a job that waits or runs; what it had done is thrown away.\"\"\"
+        return jobs.cancel(work, job_id=job_id)
+"""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Request
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
-from aegis.catalog.server.api.bodies import Cursor, PageSize
-from aegis.catalog.server.retries import again_if_undone
+from aegis.catalog.server.api.bodies import Body, Cursor, PageSize
+from aegis.catalog.server.lanes import costly as costly_lane
+from aegis.catalog.server.session import public_origin
 from aegis.catalog.service import idempotency
-from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.catalog import Catalog, Work, again_if_undone
 from aegis.catalog.service.idempotency import Remembered
 from aegis.catalog.service.paging import DEFAULT_SIZE, PageRequest
 from aegis.catalog.service.permissions import Actor
@@ -27,6 +39,7 @@ from aegis.releases.json_keys import RepeatedKeyError, without_repeated_keys
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 T = TypeVar("T")
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class _JsonRequest(Request):
@@ -39,7 +52,7 @@ class _JsonRequest(Request):
             raise json.JSONDecodeError("a key stands twice in one object", "", 0) from None
 
 
-class JsonRoute(APIRoute):
+class _JsonRoute(APIRoute):
     """A route that refuses a body in which a key stands twice: of two readers one takes the first, one the last."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -53,13 +66,10 @@ class JsonRoute(APIRoute):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCall:
-    """A call that only looks."""
+    """A call that only reads."""
 
     catalog: Catalog
     actor: Actor
-
-    def read(self) -> AbstractContextManager[Work]:
-        return self.catalog.read(self.actor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,24 +102,23 @@ class WriteCall:
     def _once(self, kind: type[T], act: Callable[[Work], T], *, body: Any, status: int, secret: str | None) -> Response:
         if self.key is None:
             with self.catalog.write(self.actor) as work:
-                return _answer(status, records.write(kind, act(work)))
+                return JSONResponse(records.write(kind, act(work)), status_code=status)
         fingerprint = self._fingerprint(body)
         try:
             with self.catalog.write(self.actor) as work:
                 remembered = idempotency.recall(work, key=self.key, fingerprint=fingerprint)
                 if remembered is not None:
-                    return _again(remembered)
+                    return _replayed(remembered)
                 content = records.write(kind, act(work))
                 to_remember = content if secret is None else {**content, secret: ""}
                 idempotency.remember(work, key=self.key, fingerprint=fingerprint, status=status, body=to_remember)
-            return _answer(status, content)
+            return JSONResponse(content, status_code=status)
         except ConflictError:
             # The same key may have been at work in another process: then its answer is the answer.
-            with self.catalog.read(self.actor) as work:
-                remembered = idempotency.recall(work, key=self.key, fingerprint=fingerprint)
-            if remembered is None:
+            replayed = self.again(body)
+            if replayed is None:
                 raise
-            return _again(remembered)
+            return replayed
 
     def again(self, body: Any) -> Response | None:
         """The answer that the same key and content got before, where it is known before the act is prepared."""
@@ -117,28 +126,20 @@ class WriteCall:
             return None
         with self.catalog.read(self.actor) as work:
             remembered = idempotency.recall(work, key=self.key, fingerprint=self._fingerprint(body))
-        return None if remembered is None else _again(remembered)
+        return None if remembered is None else _replayed(remembered)
 
     def _fingerprint(self, body: Any) -> str:
-        plain = body.model_dump(mode="json") if isinstance(body, BaseModel) else body
+        plain = body.model_dump(mode="json") if isinstance(body, Body) else body
         text = json.dumps([self.place, plain], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _answer(status: int, content: Any) -> Response:
-    return JSONResponse(content, status_code=status)
-
-
-def _again(remembered: Remembered) -> Response:
+def _replayed(remembered: Remembered) -> Response:
     return JSONResponse(remembered.body, status_code=remembered.status, headers={"Idempotency-Replayed": "true"})
 
 
-def _reading(request: Request) -> ReadCall:
-    return ReadCall(catalog=request.app.state.catalog, actor=request.state.identity.actor)
-
-
 async def reading(request: Request) -> ReadCall:
-    return _reading(request)
+    return ReadCall(catalog=request.app.state.catalog, actor=request.state.identity.actor)
 
 
 async def writing(
@@ -163,6 +164,98 @@ async def page(page_size: PageSize = DEFAULT_SIZE, cursor: Cursor = None) -> Pag
     return PageRequest(size=page_size, cursor=cursor or None)
 
 
+async def origin(request: Request) -> str:
+    settings = request.app.state.catalog.settings
+    return public_origin(settings, scheme=request.url.scheme, host=request.headers.get("host", ""))
+
+
+async def session_secret(request: Request) -> str | None:
+    secret: str | None = request.state.identity.secret
+    return secret
+
+
 Read = Annotated[ReadCall, Depends(reading)]
 Write = Annotated[WriteCall, Depends(writing)]
 Paged = Annotated[PageRequest, Depends(page)]
+Origin = Annotated[str, Depends(origin)]
+"""Where people find the catalog."""
+SessionSecret = Annotated[str | None, Depends(session_secret)]
+"""What the cookie of the session holds; None for a token."""
+
+
+class ApiRouter(APIRouter):
+    """The addresses of one subject.
+
+    Further keywords of `reads` and `writes` are those of FastAPI. What is ``costly`` waits in a lane of its own.
+    """
+
+    def __init__(self, **described: Any) -> None:
+        super().__init__(route_class=_JsonRoute, **described)
+
+    def reads(
+        self, path: str, summary: str, *, method: str = "GET", costly: bool = False, **described: Any
+    ) -> Callable[[Handler], Handler]:
+        """Answer with what the handler below finds; tried again where the database broke off."""
+
+        def add(handler: Handler) -> Handler:
+            def answer(call: ReadCall, **values: Any) -> Any:
+                def look() -> Any:
+                    with call.catalog.read(call.actor) as work:
+                        return handler(work, **values)
+
+                return again_if_undone(look)
+
+            self._add(path, handler, answer, Read, costly=costly, methods=[method], summary=summary, **described)
+            return handler
+
+        return add
+
+    def writes(
+        self,
+        path: str,
+        summary: str,
+        *,
+        method: str = "POST",
+        status: int = 200,
+        secret: str | None = None,
+        costly: bool = False,
+    ) -> Callable[[Handler], Handler]:
+        """Do what the handler below does, once for a key; ``secret`` names a field of the record that is shown once."""
+
+        def add(handler: Handler) -> Handler:
+            kind = inspect.signature(handler, eval_str=True).return_annotation
+
+            def answer(call: WriteCall, **values: Any) -> Response:
+                body = next((value for value in values.values() if isinstance(value, Body)), None)
+                return call.once(kind, lambda work: handler(work, **values), body=body, status=status, secret=secret)
+
+            described = {"methods": [method], "status_code": status, "summary": summary}
+            self._add(path, handler, answer, Write, costly=costly, **described)
+            return handler
+
+        return add
+
+    def _add(
+        self,
+        path: str,
+        handler: Callable[..., Any],
+        answer: Callable[..., Any],
+        call: Any,
+        *,
+        costly: bool,
+        **more: Any,
+    ) -> None:
+        """Add a route whose parameters are the handler's, with a ``call`` in place of its work."""
+        if costly:
+
+            async def respond(call: Any, **values: Any) -> Any:
+                return await costly_lane.run(str(call.actor.user_id), lambda: answer(call, **values))
+
+        else:
+            respond = answer
+        signature = inspect.signature(handler, eval_str=True)
+        others = list(signature.parameters.values())[1:]
+        first = inspect.Parameter("call", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=call)
+        endpoint = wraps(handler)(respond)
+        endpoint.__signature__ = signature.replace(parameters=[first, *others])  # type: ignore[attr-defined]
+        self.add_api_route(path, endpoint, **{"response_model": signature.return_annotation, **more})

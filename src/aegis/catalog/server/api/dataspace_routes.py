@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import ProductPath
-from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, ReadCall
-from aegis.catalog.server.lanes import in_costly_lane
-from aegis.catalog.server.session import public_origin
+from aegis.catalog.server.api.calls import ApiRouter, Origin, Paged
 from aegis.catalog.service import dataspace
+from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import PageRequest
 
-router = APIRouter(tags=["data spaces"], route_class=JsonRoute)
+router = ApiRouter(tags=["data spaces"])
 
 Continuation = Annotated[
     str | None,
@@ -26,72 +25,46 @@ Continuation = Annotated[
         description="As the header `Link` of the page before has it; nothing for the first.",
     ),
 ]
-_NEXT_PAGE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "headers": {
-            "Link": {
-                "description": 'The next page, with rel="next"; none after the last.',
-                "schema": {"type": "string"},
-            }
-        }
-    }
-}
+_LINK = {"description": 'The next page, with rel="next"; none after the last.', "schema": {"type": "string"}}
+_PAGED: dict[str, Any] = {"response_model": dict[str, Any], "responses": {200: {"headers": {"Link": _LINK}}}}
 
 
-@router.get("/dcat", response_model=dict[str, Any], responses=_NEXT_PAGE, summary="The catalog as DCAT-AP 3")
-@in_costly_lane
-def catalog(call: Read, request: Request, page: Paged) -> Response:
+@router.reads("/dcat", "The catalog as DCAT-AP 3", costly=True, **_PAGED)
+def catalog(work: Work, base_url: Origin, page: Paged) -> Response:
     """The published products with an ODRL offer each, in JSON-LD, a page at a time: `hydra:next` names the next."""
-    with call.read() as work:
-        return _paged(dataspace.dcat_catalog(work, base_url=_origin(call, request), page=page))
+    return _paged(dataspace.dcat_catalog(work, base_url=base_url, page=page))
 
 
-@router.get("/products/{product}/dcat", response_model=dict[str, Any], summary="A product as DCAT-AP 3")
-def product_dataset(call: Read, request: Request, product: ProductPath) -> Any:
+@router.reads("/products/{product}/dcat", "A product as DCAT-AP 3")
+def product_dataset(work: Work, base_url: Origin, product: ProductPath) -> dict[str, Any]:
     """One product with its offer and the released files that one may see, in JSON-LD."""
-    with call.read() as work:
-        return dataspace.dcat_dataset(work, product=product, base_url=_origin(call, request))
+    return dataspace.dcat_dataset(work, product=product, base_url=base_url)
 
 
-@router.get("/dsp/.well-known/dspace-version", response_model=dict[str, Any], summary="Versions of the protocol")
-def versions(call: Read) -> Any:
+@router.reads("/dsp/.well-known/dspace-version", "Versions of the protocol")
+def versions(_work: Work) -> dict[str, Any]:
     """The versions of the Dataspace Protocol that are spoken below /dsp."""
-    with call.read():
-        return dataspace.dsp_versions()
+    return dataspace.dsp_versions()
 
 
-@router.post(
-    "/dsp/2025-1/catalog/request",
-    response_model=dict[str, Any],
-    responses=_NEXT_PAGE,
-    summary="Dataspace Protocol: the catalog",
-)
-@in_costly_lane
+@router.reads("/dsp/2025-1/catalog/request", "Dataspace Protocol: the catalog", method="POST", costly=True, **_PAGED)
 def dsp_catalog(
-    call: Read, request: Request, message: bodies.CatalogRequestMessage, continuation: Continuation = None
+    work: Work, base_url: Origin, message: bodies.CatalogRequestMessage, continuation: Continuation = None
 ) -> Response:
     """The answer to a CatalogRequestMessage, a page at a time; filters are not supported and refused.
 
     The header `Link` names the next page: the same message is sent there.
     """
     page = PageRequest(cursor=continuation or None)
-    with call.read() as work:
-        return _paged(dataspace.dsp_catalog(work, base_url=_origin(call, request), page=page))
+    return _paged(dataspace.dsp_catalog(work, base_url=base_url, page=page))
 
 
-@router.get(
-    "/dsp/2025-1/catalog/datasets/{product}", response_model=dict[str, Any], summary="Dataspace Protocol: one dataset"
-)
-def dsp_dataset(call: Read, request: Request, product: ProductPath) -> Any:
+@router.reads("/dsp/2025-1/catalog/datasets/{product}", "Dataspace Protocol: one dataset")
+def dsp_dataset(work: Work, base_url: Origin, product: ProductPath) -> dict[str, Any]:
     """The dataset of a published product, by its id or name."""
-    with call.read() as work:
-        return dataspace.dsp_dataset(work, product=product, base_url=_origin(call, request))
+    return dataspace.dsp_dataset(work, product=product, base_url=base_url)
 
 
 def _paged(page: dataspace.CatalogPage) -> Response:
     headers = {} if page.next_url is None else {"Link": f'<{page.next_url}>; rel="next"'}
     return JSONResponse(page.document, headers=headers)
-
-
-def _origin(call: ReadCall, request: Request) -> str:
-    return public_origin(call.catalog.settings, scheme=request.url.scheme, host=request.headers.get("host", ""))

@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fastapi import APIRouter
-from starlette.responses import Response
-
 from aegis.catalog import records
-from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken
+from aegis.catalog.records import JointVerdict
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import ProductPath
-from aegis.catalog.server.api.calls import JsonRoute, Read, Write
+from aegis.catalog.server.api.calls import ApiRouter
 from aegis.catalog.service import judged_together, ledger
+from aegis.catalog.service.catalog import Work
 
-router = APIRouter(tags=["ledger"], route_class=JsonRoute)
+router = ApiRouter(tags=["ledger"])
 
 
-@router.get(
-    "/products/{product}/ledger", response_model=records.ProductLedger, summary="What was released from a product"
-)
-def show(call: Read, product: ProductPath) -> Any:
+@router.reads("/products/{product}/ledger", "What was released from a product")
+def show(work: Work, product: ProductPath) -> records.ProductLedger:
     """Every release that left, to whom, whether the chain is intact, and the maskings that may be released next."""
-    with call.read() as work:
-        return ledger.ledger(work, product=product)
+    return ledger.ledger(work, product=product)
 
 
-@router.post(
-    "/products/{product}/ledger/verdicts", response_model=records.JudgedTogether, summary="Say what shows what together"
-)
-def judge(call: Write, product: ProductPath, judged: bodies.JointVerdicts) -> Response:
+@router.writes("/products/{product}/ledger/verdicts", "Say what shows what together")
+def judge(work: Work, product: ProductPath, judged: bodies.JointVerdicts) -> records.JudgedTogether:
     """What the provider found on the rows: which maskings break which model together, for how many records."""
-    verdicts = [
-        JointVerdict(
-            parts=tuple(
-                MaskedPart(content_id=part.content_id, columns=None if part.columns is None else tuple(part.columns))
-                for part in verdict.parts
-            ),
-            satisfied=verdict.satisfied,
-            broken=tuple(ModelBroken(model=model.model, records=model.records) for model in verdict.broken),
-        )
-        for verdict in judged.verdicts
-    ]
-    return call.once(
-        records.JudgedTogether,
-        lambda work: records.JudgedTogether(
-            verdicts=judged_together.judge_together(
-                work, product=product, policy_id=judged.policy_id, verdicts=verdicts
-            )
-        ),
-        body=judged,
-    )
+    verdicts = [records.read(JointVerdict, verdict) for verdict in judged.keywords()["verdicts"]]
+    number = judged_together.judge_together(work, product=product, policy_id=judged.policy_id, verdicts=verdicts)
+    return records.JudgedTogether(verdicts=number)

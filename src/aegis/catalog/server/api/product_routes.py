@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from fastapi import Query
 
 from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Line, ProductPath
-from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
-from aegis.catalog.server.lanes import in_costly_lane
-from aegis.catalog.server.session import public_origin
+from aegis.catalog.server.api.calls import ApiRouter, Origin, Paged
 from aegis.catalog.service import croissant, finding, products
+from aegis.catalog.service.catalog import Work
 
-router = APIRouter(prefix="/products", tags=["products"], route_class=JsonRoute)
-facet_router = APIRouter(tags=["products"], route_class=JsonRoute)
+router = ApiRouter(tags=["products"])
 
 Words = Annotated[
     Line, Query(description="Words in names, titles, descriptions, tags, and the names and meanings of columns.")
@@ -26,100 +23,56 @@ TagQuery = Annotated[bodies.Tag | None, Query(description="Only those with this 
 OwnerQuery = Annotated[bodies.Slug | None, Query(description="Only those of the person with this name.")]
 
 
-@router.get("", response_model=Page[records.Product], summary="Find products")
+@router.reads("/products", "Find products")
 def list_products(
-    call: Read,
+    work: Work,
     page: Paged,
     query: Words = "",
     tag: TagQuery = None,
     owner: OwnerQuery = None,
     mine: Annotated[bool, Query(description="Only those one works on.")] = False,
-) -> Any:
+) -> Page[records.Product]:
     """The published products and those one works on, by name."""
-    with call.read() as work:
-        return products.list_products(work, query=query, tag=tag, owner=owner, mine=mine, page=page)
+    return products.list_products(work, query=query, tag=tag, owner=owner, mine=mine, page=page)
 
 
-@facet_router.get("/facets", response_model=records.Facets, summary="Narrow a search down")
-def facets(call: Read, query: Words = "", tag: TagQuery = None, owner: OwnerQuery = None) -> Any:
+@router.reads("/facets", "Narrow a search down")
+def facets(work: Work, query: Words = "", tag: TagQuery = None, owner: OwnerQuery = None) -> records.Facets:
     """How many of the products that fit have each tag and each owner."""
-    with call.read() as work:
-        return finding.facets(work, query=query, tag=tag, owner=owner)
+    return finding.facets(work, query=query, tag=tag, owner=owner)
 
 
-@router.post("", response_model=records.Product, status_code=201, summary="Register a product")
-@in_costly_lane
-def register(call: Write, product: bodies.NewProduct) -> Response:
+@router.writes("/products", "Register a product", status=201, costly=True)
+def register(work: Work, product: bodies.NewProduct) -> records.Product:
     """A new product, as a draft; whoever registers it becomes its provider."""
-    columns = [column.model_dump(mode="json") for column in product.columns]
-    return call.once(
-        records.Product,
-        lambda work: products.register(
-            work,
-            name=product.name,
-            title=product.title,
-            description=product.description,
-            columns=columns,
-            label=product.label,
-            policy=product.policy,
-            tags=product.tags,
-        ),
-        body=product,
-        status=201,
-    )
+    return products.register(work, **product.keywords())
 
 
-@router.get("/{product}", response_model=records.Product, summary="One product")
-def one(call: Read, product: ProductPath) -> Any:
+@router.reads("/products/{product}", "One product")
+def one(work: Work, product: ProductPath) -> records.Product:
     """One product by its name or id."""
-    with call.read() as work:
-        return products.product(work, product=product)
+    return products.product(work, product=product)
 
 
-@router.patch("/{product}", response_model=records.Product, summary="Change a product")
-@in_costly_lane
-def change(call: Write, product: ProductPath, change: bodies.ProductChange) -> Response:
+@router.writes("/products/{product}", "Change a product", method="PATCH", costly=True)
+def change(work: Work, product: ProductPath, change: bodies.ProductChange) -> records.Product:
     """Change what is given; a conflict if somebody else changed it after `version` was read."""
-    given_columns = change.columns
-    columns = None if given_columns is None else [column.model_dump(mode="json") for column in given_columns]
-    return call.once(
-        records.Product,
-        lambda work: products.change(
-            work,
-            product=product,
-            version=change.version,
-            title=change.title,
-            description=change.description,
-            columns=columns,
-            label=change.label,
-            policy=change.policy,
-            tags=change.tags,
-        ),
-        body=change,
-    )
+    return products.change(work, product=product, **change.keywords())
 
 
-@router.post("/{product}/publish", response_model=records.Product, summary="Publish a product")
-def publish(call: Write, product: ProductPath, at: bodies.AtVersion | None = None) -> Response:
+@router.writes("/products/{product}/publish", "Publish a product")
+def publish(work: Work, product: ProductPath, at: bodies.AtVersion | None = None) -> records.Product:
     """Show a draft, or a retired product, to everybody who is signed in; it needs a label and a policy."""
-    version = None if at is None else at.version
-    return call.once(
-        records.Product, lambda work: products.publish(work, product=product, version=version), body=version
-    )
+    return products.publish(work, product=product, version=None if at is None else at.version)
 
 
-@router.post("/{product}/retire", response_model=records.Product, summary="Retire a product")
-def retire(call: Write, product: ProductPath, at: bodies.AtVersion | None = None) -> Response:
+@router.writes("/products/{product}/retire", "Retire a product")
+def retire(work: Work, product: ProductPath, at: bodies.AtVersion | None = None) -> records.Product:
     """Take no further requests."""
-    version = None if at is None else at.version
-    return call.once(
-        records.Product, lambda work: products.retire(work, product=product, version=version), body=version
-    )
+    return products.retire(work, product=product, version=None if at is None else at.version)
 
 
-@router.get("/{product}/croissant", response_model=dict[str, Any], summary="Metadata for other catalogs")
-def metadata(call: Read, request: Request, product: ProductPath) -> Any:
+@router.reads("/products/{product}/croissant", "Metadata for other catalogs")
+def metadata(work: Work, base_url: Origin, product: ProductPath) -> dict[str, Any]:
     """The product as Croissant 1.0, with the certificates of the releases that one may download."""
-    origin = public_origin(call.catalog.settings, scheme=request.url.scheme, host=request.headers.get("host", ""))
-    with call.read() as work:
-        return croissant.croissant(work, product=product, base_url=origin)
+    return croissant.croissant(work, product=product, base_url=base_url)

@@ -5,22 +5,31 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from aegis.catalog import records
 from aegis.catalog.records import Page, Standing
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
-from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write, WriteCall
-from aegis.catalog.server.uploads import Multipart, Part, attachment, body_of, chunks_of, uploading, whole
+from aegis.catalog.server.api.calls import ApiRouter, Paged, Read, Write, WriteCall
+from aegis.catalog.server.uploads import (
+    SIGNATURE_BYTES,
+    Multipart,
+    Part,
+    attachment,
+    body_of,
+    chunks_of,
+    uploading,
+    whole,
+)
 from aegis.catalog.service import arrivals, lineage, releases
+from aegis.catalog.service.catalog import Work, again_if_undone
 from aegis.catalog.service.certificates import certificate_text
 from aegis.errors import InputError
 
-router = APIRouter(tags=["releases"], route_class=JsonRoute)
+router = ApiRouter(tags=["releases"])
 PRESENT_POLICY = "Aegis-Present-Policy"
-_SIGNATURE_BYTES = 4_096
 
 _FORM: dict[str, Any] = {
     "requestBody": {
@@ -55,11 +64,10 @@ _FORM: dict[str, Any] = {
 }
 
 
-@router.get("/products/{product}/releases", response_model=Page[records.Release], summary="Releases of a product")
-def list_releases(call: Read, product: ProductPath, page: Paged) -> Any:
+@router.reads("/products/{product}/releases", "Releases of a product")
+def list_releases(work: Work, product: ProductPath, page: Paged) -> Page[records.Release]:
     """The releases of a product that one may see, the newest first."""
-    with call.read() as work:
-        return releases.list_releases(work, product=product, page=page)
+    return releases.list_releases(work, product=product, page=page)
 
 
 @router.post(
@@ -109,39 +117,29 @@ def _signature_and_file(parts: Multipart) -> tuple[bytes | None, Part]:
     part = parts.next_part()
     signature = None
     if part is not None and part.name == "signature":
-        signature = whole(parts.content(), limit_bytes=_SIGNATURE_BYTES)
+        signature = whole(parts.content(), limit_bytes=SIGNATURE_BYTES)
         part = parts.next_part()
     if part is None or part.name != "file":
         raise InputError("the form lacks its part 'file' at this place; send the parts in their order")
     return signature, part
 
 
-@router.post("/requests/{request_id}/fulfilment", response_model=records.Release, summary="Fulfil with a known release")
-def fulfil(call: Write, request_id: IdPath, chosen: bodies.Fulfilment) -> Response:
+@router.writes("/requests/{request_id}/fulfilment", "Fulfil with a known release")
+def fulfil(work: Work, request_id: IdPath, chosen: bodies.Fulfilment) -> records.Release:
     """Give an approved request a verified release of the same configuration that is there already."""
-    return call.once(
-        records.Release,
-        lambda work: releases.fulfil(work, request_id=request_id, release_id=chosen.release_id),
-        body=chosen,
-    )
+    return releases.fulfil(work, request_id=request_id, release_id=chosen.release_id)
 
 
-@router.get("/releases/{release_id}", response_model=records.Release, summary="One release")
-def one(call: Read, release_id: IdPath) -> Any:
+@router.reads("/releases/{release_id}", "One release")
+def one(work: Work, release_id: IdPath) -> records.Release:
     """One release with its certificate."""
-    with call.read() as work:
-        return releases.release(work, release_id=release_id)
+    return releases.release(work, release_id=release_id)
 
 
-@router.get(
-    "/releases/{release_id}/certificate",
-    response_model=dict[str, Any],
-    summary="A certificate",
-)
-def certificate(call: Read, release_id: IdPath) -> Response:
+@router.reads("/releases/{release_id}/certificate", "A certificate", response_model=dict[str, Any])
+def certificate(work: Work, release_id: IdPath) -> Response:
     """The certificate as a file for `aegis verify`, with its own hash."""
-    with call.read() as work:
-        content = releases.release(work, release_id=release_id).certificate
+    content = releases.release(work, release_id=release_id).certificate
     return Response(certificate_text(content), media_type="application/json")
 
 
@@ -154,7 +152,7 @@ def certificate(call: Read, release_id: IdPath) -> Response:
             "headers": {
                 PRESENT_POLICY: {
                     "description": "Whether it satisfies the policy that the product has now.",
-                    "schema": {"type": "string", "enum": [each.value for each in Standing]},
+                    "schema": {"type": "string", "enum": [standing.value for standing in Standing]},
                 }
             },
         }
@@ -163,8 +161,12 @@ def certificate(call: Read, release_id: IdPath) -> Response:
 )
 def download(call: Read, release_id: IdPath) -> Response:
     """The bytes of a verified release, for those who may have it; each download is on the record."""
-    with call.catalog.write(call.actor) as work:
-        opened = releases.open_download(work, release_id=release_id)
+
+    def take() -> releases.OpenedRelease:
+        with call.catalog.write(call.actor) as work:
+            return releases.open_download(work, release_id=release_id)
+
+    opened = again_if_undone(take)
     headers = {
         "Content-Length": str(opened.release.bytes),
         "Content-Disposition": attachment(opened.release.file_name),
@@ -174,16 +176,13 @@ def download(call: Read, release_id: IdPath) -> Response:
     return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
 
 
-@router.post("/releases/{release_id}/withdraw", response_model=records.Release, summary="Withdraw a release")
-def withdraw(call: Write, release_id: IdPath, why: bodies.Withdrawal) -> Response:
+@router.writes("/releases/{release_id}/withdraw", "Withdraw a release")
+def withdraw(work: Work, release_id: IdPath, why: bodies.Withdrawal) -> records.Release:
     """Nobody can download it any more; a request that it fulfilled is revoked."""
-    return call.once(
-        records.Release, lambda work: releases.withdraw(work, release_id=release_id, reason=why.reason), body=why
-    )
+    return releases.withdraw(work, release_id=release_id, reason=why.reason)
 
 
-@router.get("/releases/{release_id}/lineage", response_model=records.Lineage, summary="Where it comes from")
-def show_lineage(call: Read, release_id: IdPath) -> Any:
+@router.reads("/releases/{release_id}/lineage", "Where it comes from")
+def show_lineage(work: Work, release_id: IdPath) -> records.Lineage:
     """The counts, the configuration, those who hold it, and its versions."""
-    with call.read() as work:
-        return lineage.lineage(work, release_id=release_id)
+    return lineage.lineage(work, release_id=release_id)

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 
 from aegis.catalog import records
 from aegis.catalog.records import Page
 from aegis.catalog.server.api.bodies import ProductPath
-from aegis.catalog.server.api.calls import JsonRoute, Paged, Read, Write
+from aegis.catalog.server.api.calls import ApiRouter, Paged, Write
 from aegis.catalog.server.uploads import body_of, chunks_of, uploading
 from aegis.catalog.service import summaries
+from aegis.catalog.service.catalog import Work
 from aegis.errors import InputError, NotFoundError
 
-router = APIRouter(prefix="/products/{product}", tags=["summaries"], route_class=JsonRoute)
+router = ApiRouter(prefix="/products/{product}", tags=["summaries"])
 ARCHIVES = ("application/octet-stream", "application/x-tar", "application/gzip", "application/zip")
 
-_ARCHIVE: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in ARCHIVES},
-    }
-}
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_ARCHIVE: dict[str, Any] = {"requestBody": {"required": True, "content": dict.fromkeys(ARCHIVES, _BINARY)}}
+_ARCHIVE_SENT: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": _BINARY}}}
 
 
-@router.get("/summaries", response_model=Page[records.Summary], summary="All summaries")
-def list_summaries(call: Read, product: ProductPath, page: Paged) -> Any:
+@router.reads("/summaries", "All summaries")
+def list_summaries(work: Work, product: ProductPath, page: Paged) -> Page[records.Summary]:
     """All summaries of a product, the newest first."""
-    with call.read() as work:
-        return summaries.list_summaries(work, product=product, page=page)
+    return summaries.list_summaries(work, product=product, page=page)
 
 
 @router.post(
@@ -51,32 +48,30 @@ async def push(call: Write, request: Request, product: ProductPath) -> Response:
     return await uploading(take)
 
 
-@router.get("/summary", response_model=records.Summary, summary="The current summary")
-def current(call: Read, product: ProductPath) -> Any:
+@router.reads("/summary", "The current summary")
+def current(work: Work, product: ProductPath) -> records.Summary:
     """The summary that counts now."""
-    with call.read() as work:
-        summary = summaries.current(work, product=product)
+    summary = summaries.current(work, product=product)
     if summary is None:
         raise NotFoundError("the product has no summary yet; its provider pushes one with aegis push")
     return summary
 
 
-@router.get(
+@router.reads(
     "/summary/file",
+    "The current summary's archive",
     response_class=Response,
-    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
-    summary="The current summary's archive",
+    response_model=None,
+    responses=_ARCHIVE_SENT,
 )
-def archive(call: Read, product: ProductPath) -> Response:
+def archive(work: Work, product: ProductPath) -> Response:
     """The archive as it was pushed, for those who work on the product."""
-    with call.read() as work:
-        opened = summaries.open_archive(work, product=product)
+    opened = summaries.open_archive(work, product=product)
     headers = {"Content-Length": str(opened.summary.bytes), "Content-Disposition": 'attachment; filename="summary"'}
     return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
 
 
-@router.get("/histograms", response_model=records.Histograms, summary="Published distributions")
-def histograms(call: Read, product: ProductPath) -> Any:
+@router.reads("/histograms", "Published distributions")
+def histograms(work: Work, product: ProductPath) -> records.Histograms:
     """The distributions that the current summary publishes: values of enough records, the rest together."""
-    with call.read() as work:
-        return records.Histograms(items=tuple(summaries.histograms(work, product=product)))
+    return records.Histograms(items=tuple(summaries.histograms(work, product=product)))

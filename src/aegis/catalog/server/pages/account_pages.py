@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from starlette.responses import Response
 
 from aegis.catalog import records
@@ -11,9 +9,10 @@ from aegis.catalog.records import Scope
 from aegis.catalog.server.lanes import passwords
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
+from aegis.catalog.server.uploads import Form
 from aegis.catalog.service import open_sessions, people, second_factor, tokens
 from aegis.catalog.service.products import product_choices
-from aegis.errors import AegisError, InputError, NotFoundError, ServiceError
+from aegis.errors import InputError, NotFoundError, ServiceError
 from aegis.report.figures import count
 
 routes = PageRoutes()
@@ -27,37 +26,8 @@ SCOPES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Values:
-    """What stands in the form for a token."""
-
-    name: str = ""
-    days: str = "90"
-    product: str = ""
-    scopes: tuple[str, ...] = ("read", "push")
-
-
 @routes.get("/account")
 def show_account(context: PageContext) -> Response:
-    return _account(context, problem=None)
-
-
-@routes.post("/account", lane=passwords)
-def change_password(context: PageContext) -> Response:
-    """Another password; all sessions end with it, this one too."""
-    form = context.form
-    try:
-        if form.raw("new") != form.raw("again"):
-            raise InputError("the two new passwords differ; type them again")  # noqa: TRY301
-        people.change_password(context.catalog, context.actor, old=form.raw("old"), new=form.raw("new"))
-    except (InputError, ServiceError) as error:
-        return _account(context, problem=error)
-    response = context.redirect("/sign-in", "The password is changed. Sign in with the new one.")
-    context.delete_cookie(response, SESSION_COOKIE)
-    return response
-
-
-def _account(context: PageContext, *, problem: AegisError | None) -> Response:
     with context.read() as work:
         user = people.me(work)
         listed = open_sessions.list_sessions(work, secret=context.identity.secret)
@@ -72,9 +42,20 @@ def _account(context: PageContext, *, problem: AegisError | None) -> Response:
         factor=factor,
         has_password=has_password and settings.local_accounts,
         organisation=settings.oidc_name if settings.oidc_issuer else None,
-        shortest=context.catalog.settings.password_characters,
-        problem=problem,
+        shortest=settings.password_characters,
     )
+
+
+@routes.post("/account", lane=passwords, refused=show_account, also=(ServiceError,))
+def change_password(context: PageContext) -> Response:
+    """Another password; all sessions end with it, this one too."""
+    form = context.form
+    if form.raw("new") != form.raw("again"):
+        raise InputError("the two new passwords differ; type them again")
+    people.change_password(context.catalog, context.actor, old=form.raw("old"), new=form.raw("new"))
+    response = context.redirect("/sign-in", "The password is changed. Sign in with the new one.")
+    context.delete_cookie(response, SESSION_COOKIE)
+    return response
 
 
 @routes.post("/account/sessions/end")
@@ -93,41 +74,7 @@ def end_session(context: PageContext) -> Response:
 
 
 @routes.get("/tokens")
-def show_tokens(context: PageContext) -> Response:
-    return _tokens(context, Values(), made=None, problem=None)
-
-
-@routes.post("/tokens")
-def make_token(context: PageContext) -> Response:
-    """The token is shown on this one answer and never again."""
-    form = context.form
-    values = Values(
-        name=form.text("name"), days=form.text("days"), product=form.text("product"), scopes=form.texts("scopes")
-    )
-    try:
-        with context.write() as work:
-            made = tokens.create_token(
-                work,
-                name=values.name,
-                scopes=values.scopes,
-                days=form.whole("days", what="the number of days"),
-                product=values.product or None,
-            )
-    except (InputError, NotFoundError) as error:
-        return _tokens(context, values, made=None, problem=error)
-    return _tokens(context, Values(), made=made, problem=None)
-
-
-@routes.post("/tokens/{token}/revoke")
-def revoke_token(context: PageContext) -> Response:
-    with context.write() as work:
-        token = tokens.revoke_token(work, token_id=context.parameters["token"])
-    return context.redirect("/tokens", f"The token {token.name} works no longer.")
-
-
-def _tokens(
-    context: PageContext, values: Values, *, made: records.NewToken | None, problem: AegisError | None
-) -> Response:
+def show_tokens(context: PageContext, *, made: records.NewToken | None = None) -> Response:
     with context.read() as work:
         page = tokens.list_tokens(work, page=context.page_request)
         choices = product_choices(work)
@@ -136,10 +83,31 @@ def _tokens(
         title="Tokens",
         tokens=page.items,
         paging=context.paging(page),
-        values=values,
+        values=context.form if context.problem else Form(fields={"scopes": ("read", "push")}),
         made=made,
         products=choices,
         scopes=[scope for scope in SCOPES if scope[0] is not Scope.ADMIN or context.actor.is_admin],
         most_days=context.catalog.settings.token_days,
-        problem=problem,
     )
+
+
+@routes.post("/tokens", refused=show_tokens, also=(NotFoundError,))
+def make_token(context: PageContext) -> Response:
+    """The token is shown on this one answer and never again."""
+    form = context.form
+    with context.write() as work:
+        made = tokens.create_token(
+            work,
+            name=form.text("name"),
+            scopes=form.texts("scopes"),
+            days=form.whole("days", what="the number of days"),
+            product=form.text("product") or None,
+        )
+    return show_tokens(context, made=made)
+
+
+@routes.post("/tokens/{token}/revoke")
+def revoke_token(context: PageContext) -> Response:
+    with context.write() as work:
+        token = tokens.revoke_token(work, token_id=context.parameters["token"])
+    return context.redirect("/tokens", f"The token {token.name} works no longer.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -14,15 +14,14 @@ from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS_OF
 from aegis.catalog.records import Page
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.pages.product_head import head, product_of
 from aegis.catalog.server.pages.words import level_words
-from aegis.catalog.service import audit_log, people, products
+from aegis.catalog.service import audit_log, people
 from aegis.catalog.service.audit_log import AuditFilter
-from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import MOST, PageRequest
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission
 from aegis.catalog.service.products import product_choices
-from aegis.errors import AegisError, InputError, NotFoundError
+from aegis.errors import InputError, NotFoundError
 
 routes = PageRoutes()
 
@@ -30,25 +29,22 @@ _PLACES = {"product": "/products", "request": "/requests", "release": "/releases
 _HASH = re.compile(r"[0-9a-f]{32,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """An act, ready for the template."""
-
-    sequence: int
-    at: datetime.datetime
-    actor: str
-    action: str
-    subject: str
-    path: str | None
-    details: str
-    hash: str
-
-
 @routes.get("/audit")
-def show_audit(context: PageContext) -> Response:
+def show_audit(context: PageContext, *, checked: records.ChainStatus | None = None) -> Response:
+    context, chosen, page = _filtered(context, product=context.query.get("product") or None)
     with context.read() as work:
-        chain = audit_log.standing(work, most=0)
-    return _audit(context, chain=chain, just_checked=False)
+        chain = checked or audit_log.standing(work, most=0)
+        choices = product_choices(work)
+        names = [person.name for person in people.list_users(work, page=PageRequest(size=MOST)).items]
+    return context.render(
+        "audit.html",
+        title="Audit",
+        **_shown(context, page, chosen),
+        products=choices,
+        people=names,
+        chain=chain,
+        just_checked=checked is not None,
+    )
 
 
 @routes.post("/audit")
@@ -56,81 +52,51 @@ def verify(context: PageContext) -> Response:
     """Walk what is new at once, and let the worker walk the rest: that may take a while on a long record."""
     with context.write() as work:
         chain = audit_log.want_walk(work)
-    return _audit(context, chain=chain, just_checked=True)
-
-
-def _audit(context: PageContext, *, chain: records.ChainStatus, just_checked: bool) -> Response:
-    chosen = FilterForm.of(context.query)
-    with context.read() as work:
-        page, problem = _listed(context, work, chosen, product=chosen.product or None)
-        choices = product_choices(work)
-        names = [person.name for person in people.list_users(work, page=PageRequest(size=MOST)).items]
-    return context.render(
-        "audit.html",
-        title="Audit",
-        **_shown(context, page, chosen, problem),
-        products=choices,
-        people=names,
-        chain=chain,
-        just_checked=just_checked,
-    )
+    return show_audit(context, checked=chain)
 
 
 @routes.get("/products/{product}/audit")
 def show_of_product(context: PageContext) -> Response:
-    chosen = FilterForm.of(context.query)
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
-        require(context.actor, Permission.SEE_PRODUCT_AUDIT, product.id)
-        page, problem = _listed(context, work, chosen, product=product.id)
+        product = product_of(context, work, Permission.SEE_PRODUCT_AUDIT)
+    context, chosen, page = _filtered(context, product=product.id)
     return context.render(
         "product_audit.html",
         **head(context, product),
-        **_shown(context, page, chosen, problem),
+        **_shown(context, page, chosen),
         products=None,
         people=[],
     )
 
 
-def _listed(
-    context: PageContext, work: Work, chosen: FilterForm, *, product: str | None
-) -> tuple[Page[records.Act], AegisError | None]:
-    """The rows that were asked for, or none and why."""
+def _filtered(context: PageContext, *, product: str | None) -> tuple[PageContext, FilterForm, Page[records.Act]]:
+    """The rows that were asked for; where a field makes no sense, none, and the context says why."""
+    chosen = FilterForm.of(context.query)
     try:
-        page = audit_log.list_audit(work, product=product, wanted=chosen.wanted(), page=context.page_request)
+        with context.read() as work:
+            page = audit_log.list_audit(work, product=product, wanted=chosen.wanted(), page=context.page_request)
     except (InputError, NotFoundError) as error:
-        return Page(items=()), error
-    return page, None
+        return replace(context, problem=error), chosen, Page(items=())
+    return context, chosen, page
 
 
-def _shown(
-    context: PageContext, page: Page[records.Act], chosen: FilterForm, problem: AegisError | None
-) -> dict[str, Any]:
+def _shown(context: PageContext, page: Page[records.Act], chosen: FilterForm) -> dict[str, Any]:
     return {
-        "rows": [_row(act) for act in page.items],
+        "rows": [(act, _path_of(act), _said(act.details)) for act in page.items],
         "paging": context.paging(page),
         "chosen": chosen,
-        "action_groups": action_groups(),
-        "problem": problem,
+        "action_groups": list(ACTS_OF.items()),
     }
 
 
-def _row(view: records.Act) -> Row:
-    place = _PLACES.get(view.subject)
-    return Row(
-        sequence=view.sequence,
-        at=view.at,
-        actor=view.actor,
-        action=view.action,
-        subject=view.subject,
-        path=f"{place}/{view.subject_id}" if place else None,
-        details=_said(view.details),
-        hash=view.hash,
-    )
+def _path_of(act: records.Act) -> str | None:
+    """The page of the thing that an act is about, where it has one."""
+    place = _PLACES.get(act.subject)
+    return f"{place}/{act.subject_id}" if place else None
 
 
 def _said(details: Mapping[str, Any]) -> str:
-    """The details of an act for people; how much a summary tells is said as its page does."""
+    """The details of an act for people; what a summary covers is said as on its page."""
     filled = {key: value for key, value in details.items() if value is not None}
     return ", ".join(
         f"it tells {level_words(str(value))}" if key == "level" else f"{key.replace('_', ' ')} {_plain(value)}"
@@ -141,7 +107,7 @@ def _said(details: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> str:
     """A detail for people; of hashes and long ids the beginning tells them apart."""
     if isinstance(value, list | tuple):
-        return " and ".join(str(each) for each in value) or "none"
+        return " and ".join(map(str, value)) or "none"
     text = str(value)
     return f"{text[:10]}…" if _HASH.fullmatch(text) else text
 
@@ -176,11 +142,6 @@ class FilterForm:
             since=_day(self.since),
             until=None if until is None else until + datetime.timedelta(days=1),
         )
-
-
-def action_groups() -> list[tuple[str, tuple[str, ...]]]:
-    """The acts to choose from, by what they are about."""
-    return list(ACTS_OF.items())
 
 
 def _day(text: str) -> datetime.datetime | None:

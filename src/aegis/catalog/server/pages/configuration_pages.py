@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from starlette.responses import Response
@@ -12,65 +10,34 @@ from aegis.catalog import records
 from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.mask_views import hierarchies_of, previews
 from aegis.catalog.server.pages.page import PageContext, PageRoutes, Paging
-from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.pages.product_head import head, product_of
 from aegis.catalog.server.uploads import attachment, whole
-from aegis.catalog.service import configurations, products
+from aegis.catalog.service import configurations
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.permissions import Permission, require
-from aegis.errors import AegisError, ConflictError, InputError, NotFoundError
+from aegis.catalog.service.permissions import Permission
+from aegis.errors import InputError, NotFoundError
 from aegis.masking.configuration_file import as_text
 from aegis.report.figures import count
 
 routes = PageRoutes()
 
 _PAGE = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A configuration in the list."""
-
-    id: str
-    name: str
-    words: str
-    counted: bool
-    proposed_by: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Values:
-    """What stands in the forms of the page for many configurations."""
-
-    count: str = "20"
-    strength: str = "mixed"
-    seed: str = "0"
-    text: str = ""
+_MOST_SHOWN = 200_000
 
 
 @routes.get("/products/{product}/configurations")
 def show_all(context: PageContext) -> Response:
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
+        product = product_of(context, work)
         listed = configurations.list_configurations(work, product=product.id)
     text = context.query.get("from", "0")
     start = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
-    rows = [
-        Row(
-            id=configuration.id,
-            name=configuration.name,
-            words=masks_in_words(configuration),
-            counted=configuration.in_summary,
-            proposed_by=configuration.proposed_by,
-            created_at=configuration.created_at,
-        )
-        for configuration in listed[start : start + _PAGE]
-    ]
     after = f"{context.path}?from={start + _PAGE}" if len(listed) > start + _PAGE else None
     return context.render(
         "configurations.html",
         **head(context, product),
-        configurations=rows,
+        configurations=listed[start : start + _PAGE],
+        masks_in_words=masks_in_words,
         paging=Paging(started=start > 0, next=after),
     )
 
@@ -102,7 +69,7 @@ def send_one(context: PageContext) -> Response:
 def send_all(context: PageContext) -> Response:
     """Every configuration in one file, for ``aegis summarize --configs``."""
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
+        product = product_of(context, work)
         listed = configurations.list_configurations(work, product=product.id)
     if not listed:
         raise NotFoundError("this product has no configuration yet; propose one first")
@@ -120,55 +87,50 @@ def yaml_file(name: str, text: str) -> Response:
     return Response(text, media_type="application/yaml", headers={"Content-Disposition": attachment(name)})
 
 
-@routes.post("/products/{product}/configurations/{configuration}/withdraw")
+@routes.post(
+    "/products/{product}/configurations/{configuration}/withdraw",
+    refused="/products/{product}/configurations/{configuration}",
+)
 def withdraw(context: PageContext) -> Response:
-    here = f"/products/{context.parameters['product']}/configurations"
-    try:
-        with context.write() as work:
-            view = configurations.withdraw(work, configuration_id=context.parameters["configuration"])
-    except ConflictError as error:
-        return context.redirect(f"{here}/{context.parameters['configuration']}", problem=error)
-    return context.redirect(here, f"{view.name} is withdrawn.")
+    with context.write() as work:
+        view = configurations.withdraw(work, configuration_id=context.parameters["configuration"])
+    return context.redirect(f"/products/{context.parameters['product']}/configurations", f"{view.name} is withdrawn.")
 
 
 @routes.get("/products/{product}/configurations/more")
 def show_more(context: PageContext) -> Response:
-    return _more(context, Values(), problem=None)
+    with context.read() as work:
+        product = product_of(context, work, Permission.PROPOSE_CONFIGURATION)
+    return context.render("configurations_more.html", **head(context, product), values=context.form)
 
 
-@routes.post("/products/{product}/configurations/generate", lane=costly)
+@routes.post("/products/{product}/configurations/generate", lane=costly, refused=show_more)
 def generate(context: PageContext) -> Response:
     form = context.form
-    values = Values(count=form.text("count"), strength=form.text("strength"), seed=form.text("seed"))
-    try:
-        with context.write() as work:
-            made = configurations.generate(
-                work,
-                product=context.parameters["product"],
-                count=form.whole("count", what="how many"),
-                strength=values.strength,
-                seed=form.whole("seed", what="the seed"),
-            )
-    except (InputError, ConflictError) as error:
-        return _more(context, values, problem=error)
+    with context.write() as work:
+        made = configurations.generate(
+            work,
+            product=context.parameters["product"],
+            count=form.whole("count", what="how many"),
+            strength=form.text("strength"),
+            seed=form.whole("seed", what="the seed"),
+        )
     return _listed(context, made)
 
 
-@routes.post("/products/{product}/configurations/upload", upload=True)
+@routes.post("/products/{product}/configurations/upload", upload=True, refused=show_more)
 def upload(context: PageContext) -> Response:
-    text = context.form.text("text").replace("\r\n", "\n")
-    try:
-        name = "configuration"
-        if context.form.has_file:
-            file = context.form.file("file", what="the file")
-            name = file.name.rsplit(".", 1)[0] or name
-            text = _decoded(whole(file.stream, limit_bytes=context.catalog.settings.document_bytes))
-        if not text:
-            raise InputError("there is nothing to propose; choose a file or paste one")  # noqa: TRY301
-        with context.write() as work:
-            made = configurations.propose(work, product=context.parameters["product"], content=text, name=name)
-    except (InputError, ConflictError) as error:
-        return _more(context, Values(text=text[:200_000]), problem=error)
+    """A file that was chosen counts instead of what was pasted."""
+    name, text = "configuration", context.form.text("text").replace("\r\n", "\n")
+    if context.form.has_file:
+        file = context.form.file("file", what="the file")
+        name = file.name.rsplit(".", 1)[0] or name
+        text = _decoded(whole(file.stream, limit_bytes=context.catalog.settings.document_bytes))
+        context.form.fields = {"text": (text[:_MOST_SHOWN],)}  # where it is refused it can be corrected on the page
+    if not text:
+        raise InputError("there is nothing to propose; choose a file or paste one")
+    with context.write() as work:
+        made = configurations.propose(work, product=context.parameters["product"], content=text, name=name)
     return _listed(context, made)
 
 
@@ -185,20 +147,8 @@ def _listed(context: PageContext, made: list[records.Configuration]) -> Response
     return context.redirect(here, f"{counted} {'is' if len(made) == 1 else 'are'} proposed.")
 
 
-def _more(context: PageContext, values: Values, *, problem: AegisError | None) -> Response:
-    with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
-    require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
-    return context.render(
-        "configurations_more.html",
-        **head(context, product),
-        values=values,
-        problem=problem,
-    )
-
-
 def _both(context: PageContext, work: Work) -> tuple[records.Product, records.Configuration]:
-    product = products.product(work, product=context.parameters["product"])
+    product = product_of(context, work)
     view = configurations.configuration(work, configuration_id=context.parameters["configuration"])
     if view.product_id != product.id:
         raise NotFoundError("this product has no such configuration")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,18 +15,18 @@ from starlette.responses import Response
 
 from aegis.catalog import records
 from aegis.catalog.server.lanes import costly
-from aegis.catalog.server.pages.mask_views import hierarchy_view, previews
+from aegis.catalog.server.pages.mask_views import ShownPreview, hierarchy_view, previews
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.pages.product_head import head, product_of
 from aegis.catalog.server.uploads import Form
-from aegis.catalog.service import configurations, products
+from aegis.catalog.service import configurations
 from aegis.catalog.service.checks import parsed_document
 from aegis.catalog.service.configurations import hierarchies
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
-from aegis.errors import AegisError, ConfigurationError, ConflictError, InputError, MaskError, TooLargeError
+from aegis.errors import ConfigurationError, ConflictError, InputError, MaskError, TooLargeError
 from aegis.masking.catalogue import CatalogueRow, catalogue, form_masks, shown_in_form
 
 routes = PageRoutes()
@@ -54,9 +54,9 @@ class Row:
     name: str
     role: str
     masks: tuple[tuple[str, str], ...]
-    mask: str
-    settings: tuple[Setting, ...]
-    help: str
+    mask: str = ""
+    settings: tuple[Setting, ...] = ()
+    help: str = ""
     spec: str = ""
 
 
@@ -80,37 +80,32 @@ class Draft:
 def show(context: PageContext) -> Response:
     """An empty form, or one that starts from a configuration."""
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
-        require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
+        product = product_of(context, work, Permission.PROPOSE_CONFIGURATION)
         offered = _hierarchies(hierarchies(work, product=product.id))
         start: Mapping[str, Any] = {}
         if "from" in context.query:
             start = configurations.configuration(work, configuration_id=context.query["from"]).content
-        draft = Draft(
-            name="",
-            masks=start.get("masks", {}),
-            hierarchies={**offered, **(start.get("hierarchies") or {})},
-        )
+        brought = {**offered, **(start.get("hierarchies") or {})}
+        draft = Draft(name="", masks=start.get("masks", {}), hierarchies=brought)
         shown = previews(work, product=product.id, content=draft.content)
     rows = [_row(i, column, draft.masks.get(column.name), offered) for i, column in enumerate(_maskable(product))]
-    return _page(context, product, draft, rows, shown=shown, problem=None)
+    return _page(context, product, draft, rows, shown)
 
 
 @routes.post("/products/{product}/configurations/new", lane=costly)
 def write(context: PageContext) -> Response:
     """Preview what was chosen, or propose it."""
-    problem: AegisError | None = None
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
-        require(context.actor, Permission.PROPOSE_CONFIGURATION, product.id)
+        product = product_of(context, work, Permission.PROPOSE_CONFIGURATION)
         offered = _hierarchies(hierarchies(work, product=product.id))
-        draft = Draft(name=context.form.text("name"), masks={}, hierarchies=offered)
+        masks: dict[str, Any] = {}
         try:
-            draft = Draft(name=draft.name, masks=_typed(context.form, product), hierarchies=offered)
+            masks = _typed(context.form, product)
         except InputError as error:
-            problem = error
+            context = replace(context, problem=error)
+        draft = Draft(name=context.form.text("name"), masks=masks, hierarchies=offered)
         shown = previews(work, product=product.id, content=draft.content)
-    if context.form.text("do") == "save" and problem is None:
+    if context.form.text("do") == "save" and context.problem is None:
         try:
             if not draft.name:
                 raise ConfigurationError("the configuration needs a name; type one")
@@ -118,19 +113,13 @@ def write(context: PageContext) -> Response:
                 (made,) = configurations.propose(work, product=product.id, content=draft.content, name=draft.name)
             return context.redirect(f"/products/{product.name}/configurations/{made.id}", f"{made.name} is proposed.")
         except (InputError, ConflictError) as error:
-            problem = error
+            context = replace(context, problem=error)
     rows = [_typed_row(i, column, context.form, offered) for i, column in enumerate(_maskable(product))]
-    return _page(context, product, draft, rows, shown=shown, problem=problem)
+    return _page(context, product, draft, rows, shown)
 
 
 def _page(
-    context: PageContext,
-    product: records.Product,
-    draft: Draft,
-    rows: list[Row],
-    *,
-    shown: list[Any],
-    problem: AegisError | None,
+    context: PageContext, product: records.Product, draft: Draft, rows: list[Row], shown: list[ShownPreview]
 ) -> Response:
     names = [row.name for row in rows if row.name in draft.hierarchies]
     return context.render(
@@ -140,7 +129,6 @@ def _page(
         rows=rows,
         previews=shown,
         hierarchies=[hierarchy_view(name, draft.hierarchies[name]) for name in names],
-        problem=problem,
     )
 
 
@@ -155,60 +143,35 @@ def _fitting(column: records.Column, offered: Mapping[str, Any]) -> dict[str, Ca
 
 def _row(number: int, column: records.Column, spec: Any, offered: Mapping[str, Any]) -> Row:
     """A row that shows a mask as a configuration has it; one that fields cannot show stays as it is."""
+    row = _empty(number, column, offered)
     if spec is None or spec == "identity":
-        return _empty(number, column, offered)
+        return row
     name: Any = spec
     parameters: dict[str, Any] = {}
     if isinstance(spec, Mapping):
         ((name, parameters),) = spec.items()
         parameters = parameters or {}
-    if isinstance(spec, list) or name not in _fitting(column, offered) or "hierarchy" in parameters:
-        return Row(
-            number=number, name=column.name, role=column.role, masks=_choices(column, offered), mask=_AS_IN_FILE,
-            settings=(), help="", spec=json.dumps(spec, ensure_ascii=False),
-        )  # fmt: skip
-    values = {key: shown_in_form(value) for key, value in parameters.items()}
-    return _filled(number, column, offered, name, values)
+    fitting = _fitting(column, offered)
+    if isinstance(spec, list) or name not in fitting or "hierarchy" in parameters:
+        return replace(row, mask=_AS_IN_FILE, spec=json.dumps(spec, ensure_ascii=False))
+    return _filled(row, fitting[name], {key: shown_in_form(value) for key, value in parameters.items()})
 
 
 def _typed_row(number: int, column: records.Column, form: Form, offered: Mapping[str, Any]) -> Row:
-    name = form.text(f"mask.{column.name}")
+    row, name = _empty(number, column, offered), form.text(f"mask.{column.name}")
     if name == _AS_IN_FILE:
-        return Row(
-            number=number, name=column.name, role=column.role, masks=_choices(column, offered), mask=name, settings=(),
-            help="", spec=form.text(f"spec.{column.name}"),
-        )  # fmt: skip
-    fitting = _fitting(column, offered)
-    if name not in fitting:
-        return _empty(number, column, offered)
-    return _filled(number, column, offered, name, _settings(form, column, fitting[name]))
+        return replace(row, mask=name, spec=form.text(f"spec.{column.name}"))
+    mask = _fitting(column, offered).get(name)
+    return row if mask is None else _filled(row, mask, _settings(form, column, mask))
 
 
 def _empty(number: int, column: records.Column, offered: Mapping[str, Any]) -> Row:
-    return Row(
-        number=number,
-        name=column.name,
-        role=column.role,
-        masks=_choices(column, offered),
-        mask="",
-        settings=(),
-        help="",
-    )
+    return Row(number=number, name=column.name, role=column.role, masks=_choices(column, offered))
 
 
-def _filled(
-    number: int, column: records.Column, offered: Mapping[str, Any], name: str, values: Mapping[str, str]
-) -> Row:
-    mask = _fitting(column, offered)[name]
-    return Row(
-        number=number,
-        name=column.name,
-        role=column.role,
-        masks=_choices(column, offered),
-        mask=name,
-        settings=tuple(Setting(name=field.name, value=values.get(field.name, "")) for field in mask.form_fields),
-        help=mask.summary.replace("``", ""),
-    )
+def _filled(row: Row, mask: CatalogueRow, values: Mapping[str, str]) -> Row:
+    settings = tuple(Setting(name=field.name, value=values.get(field.name, "")) for field in mask.form_fields)
+    return replace(row, mask=mask.name, settings=settings, help=mask.summary.replace("``", ""))
 
 
 def _choices(column: records.Column, offered: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -110,12 +110,11 @@ def show_welcome(context: PageContext) -> Response:
     return context.render("welcome.html", title="Welcome")
 
 
-@routes.post("/welcome", lane=costly)
+@routes.post("/welcome", lane=costly, refused=show_welcome)
 def load(context: PageContext) -> Response:
     """Build the example. Its passwords are on this one page and nowhere else, so it is the answer to the form."""
     try:
         flow = clinic_example.load_clinic(context.catalog, context.actor)
     except ConflictError as error:
-        taken = ConflictError(f"the example is here already, or a name that it needs is taken: {error}")
-        return context.render("welcome.html", problem=taken, title="Welcome")
+        raise ConflictError(f"the example is here already, or a name that it needs is taken: {error}") from None
     return context.render("toured.html", title="The clinic is loaded", flow=flow)

@@ -10,11 +10,11 @@ from starlette.responses import JSONResponse, Response
 from aegis.catalog import records
 from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head
-from aegis.catalog.service import jobs, products
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.server.pages.product_head import head, product_of
+from aegis.catalog.service import jobs
+from aegis.catalog.service.permissions import Permission
 from aegis.catalog.states import JobState
-from aegis.errors import ConflictError, InputError, NotFoundError
+from aegis.errors import NotFoundError
 from aegis.measures.measure import MEASURES
 from aegis.ranking.ranking import Ranking
 from aegis.report.charts.scatter import Point, scatter
@@ -25,7 +25,6 @@ from aegis.report.ranking_words import headline
 
 routes = PageRoutes()
 
-ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
 ROWS_LISTED = 300
 KINDS = {"advise": "ranking", "verify_release": "check of a release"}
 
@@ -40,8 +39,7 @@ def measure_choices() -> list[tuple[str, str]]:
 @routes.get("/products/{product}/ranking", lane=costly)
 def show_ranking(context: PageContext) -> Response:
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
-        require(context.actor, Permission.SEE_JOBS, product.id)
+        product = product_of(context, work, Permission.SEE_JOBS)
         if "job" in context.query:
             job: records.Job | None = jobs.job(work, job_id=context.query["job"])
             if job is None or job.product_id != product.id or job.kind != "advise":
@@ -98,14 +96,11 @@ def _scatter(ranking: Ranking, bits: Mapping[str, float]) -> Any:
     )
 
 
-@routes.post("/products/{product}/ranking")
+@routes.post("/products/{product}/ranking", refused="/products/{product}/ranking")
 def start(context: PageContext) -> Response:
-    name = context.parameters["product"]
-    try:
-        with context.write() as work:
-            job = jobs.start_advice(work, product=name, measure=context.form.text("measure") or None)
-    except (InputError, ConflictError) as error:
-        return context.redirect(f"/products/{name}/ranking", problem=error)
+    measure = context.form.text("measure") or None
+    with context.write() as work:
+        job = jobs.start_advice(work, product=context.parameters["product"], measure=measure)
     return context.redirect(f"/jobs/{job.id}")
 
 
@@ -132,7 +127,7 @@ def show_job(context: PageContext) -> Response:
         "job.html",
         title=KINDS.get(job.kind, job.kind).capitalize(),
         job=job,
-        ended=job.state in ENDED,
+        ended=job.ended,
         words=progress_words(job),
         here=here,
     )
@@ -143,16 +138,13 @@ def send_progress(context: PageContext) -> Response:
     """The state of a job, for the script of its page."""
     with context.read() as work:
         job = jobs.job(work, job_id=context.parameters["job"])
-    return JSONResponse({"progress": job.progress, "words": progress_words(job), "ended": job.state in ENDED})
+    return JSONResponse({"progress": job.progress, "words": progress_words(job), "ended": job.ended})
 
 
-@routes.post("/jobs/{job}/cancel")
+@routes.post("/jobs/{job}/cancel", refused="/jobs/{job}")
 def cancel(context: PageContext) -> Response:
-    try:
-        with context.write() as work:
-            job = jobs.cancel(work, job_id=context.parameters["job"])
-    except ConflictError as error:
-        return context.redirect(f"/jobs/{context.parameters['job']}", problem=error)
+    with context.write() as work:
+        job = jobs.cancel(work, job_id=context.parameters["job"])
     return context.redirect(f"/products/{job.product_name}/ranking", "The job is cancelled.")
 
 

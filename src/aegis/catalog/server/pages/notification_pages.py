@@ -1,13 +1,12 @@
-"""The inbox, and how one is told beside it."""
+"""The inbox, and how one is notified beside it."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
-from aegis.catalog import records
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.service import notification_choices, notifications
-from aegis.errors import AegisError, ConflictError, InputError, TooManyAttemptsError
+from aegis.errors import TooManyAttemptsError
 
 routes = PageRoutes()
 
@@ -41,52 +40,41 @@ def open_one(context: PageContext) -> Response:
 
 
 @routes.get("/account/notifications")
-def show_choice(context: PageContext) -> Response:
-    return _choice_page(context)
-
-
-@routes.post("/account/notifications")
-def choose(context: PageContext) -> Response:
-    """The secret of a new webhook is on this one answer and never again."""
-    form = context.form
-    channel = form.text("channel")
-    try:
-        with context.write() as work:
-            made = notification_choices.choose(
-                work,
-                channel=channel,
-                mail_address=form.text("mail_address") if channel == "mail" else None,
-                webhook_url=form.text("webhook_url") if channel == "webhook" else None,
-            )
-    except (InputError, ConflictError) as error:
-        return _choice_page(context, problem=error)
-    if made.secret:
-        return _choice_page(context, secret=made.secret)
-    code_sent = made.choice.channel == "mail" and not made.choice.mail_confirmed
-    notice = "A code is on its way to the address." if code_sent else "It is noted how you are told."
-    return context.redirect("/account/notifications", notice)
-
-
-@routes.post("/account/notifications/code")
-def confirm(context: PageContext) -> Response:
-    try:
-        notification_choices.confirm(context.catalog, context.actor, code=context.form.text("code"))
-    except (InputError, TooManyAttemptsError) as error:
-        return _choice_page(context, problem=error)
-    return context.redirect("/account/notifications", "The address is confirmed; mails go there from now on.")
-
-
-def _choice_page(context: PageContext, *, problem: AegisError | None = None, secret: str = "") -> Response:
+def show_choice(context: PageContext, *, secret: str = "") -> Response:
     with context.read() as work:
-        choice: records.NotificationChoice = notification_choices.choice(work)
+        choice = notification_choices.choice(work)
     form = context.form
     return context.render(
         "notifications.html",
-        title="How you are told",
+        title="Notifications",
         choice=choice,
         channel=form.text("channel") or choice.channel,
         mail_address=form.text("mail_address") or choice.mail_address or "",
         webhook_url=form.text("webhook_url") or choice.webhook_url or "",
         secret=secret,
-        problem=problem,
     )
+
+
+@routes.post("/account/notifications", refused=show_choice)
+def choose(context: PageContext) -> Response:
+    """The secret of a new webhook is on this one answer and never again."""
+    form = context.form
+    channel = form.text("channel")
+    with context.write() as work:
+        made = notification_choices.choose(
+            work,
+            channel=channel,
+            mail_address=form.text("mail_address") if channel == "mail" else None,
+            webhook_url=form.text("webhook_url") if channel == "webhook" else None,
+        )
+    if made.secret:
+        return show_choice(context, secret=made.secret)
+    code_sent = made.choice.channel == "mail" and not made.choice.mail_confirmed
+    notice = "A code is on its way to the address." if code_sent else "The choice is saved."
+    return context.redirect("/account/notifications", notice)
+
+
+@routes.post("/account/notifications/code", refused=show_choice, also=(TooManyAttemptsError,))
+def confirm(context: PageContext) -> Response:
+    notification_choices.confirm(context.catalog, context.actor, code=context.form.text("code"))
+    return context.redirect("/account/notifications", "The address is confirmed; mails go there from now on.")

@@ -17,22 +17,19 @@ FLOW_COOKIE = "aegis_flow"
 _FLOW_SECONDS = 600
 
 
-@routes.get("/sign-in/oidc", is_open=True, lane=identity)
+@routes.get("/sign-in/oidc", is_open=True, lane=identity, refused="/sign-in", also=(EngineError,))
 def go_out(context: PageContext) -> Response:
     """To the provider, to sign in. A link and not a form: a page's forms may not lead elsewhere."""
     if context.is_signed_in:
         return context.redirect("/")
     flow = Flow.new(next_path=inside(context.query.get("next", "")))
-    try:
-        address = _provider(context).authorization_address(flow)
-    except EngineError as error:
-        return context.redirect("/sign-in", problem=error)
+    address = _provider(context).authorization_address(flow)
     response = RedirectResponse(address, status_code=303)
     context.set_cookie(response, FLOW_COOKIE, flow.to_cookie(), seconds=_FLOW_SECONDS)
     return response
 
 
-@routes.post("/account/organisation", lane=identity)
+@routes.post("/account/organisation", lane=identity, refused="/account", also=(EngineError,))
 def begin_linking(context: PageContext) -> Response:
     """Begin to add the organisation's account to one's own; no link does, only the form on the account's page.
 
@@ -40,10 +37,7 @@ def begin_linking(context: PageContext) -> Response:
     """
     assert context.actor.user_id is not None
     flow = Flow.new(links=context.actor.user_id)
-    try:
-        address = _provider(context).authorization_address(flow)
-    except EngineError as error:
-        return context.redirect("/account", problem=error)
+    address = _provider(context).authorization_address(flow)
     response = context.render(
         "organisation.html",
         title="Add another way to sign in",

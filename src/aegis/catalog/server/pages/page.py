@@ -8,6 +8,12 @@ moves bytes. ::
     @routes.get("/account")
     def show_account(context: PageContext) -> Response:
         return context.render("account.html", title="Your account")
+
+    @routes.post("/account", refused=show_account)
+    def change_password(context: PageContext) -> Response: ...
+
+Where what was sent cannot be used, ``refused`` answers, the page that shows it again and says why: a handler, or the
+address of a page.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -29,7 +35,6 @@ from aegis.catalog.records import Page, UserRole
 from aegis.catalog.server.errors import TITLES, error_headers, error_response, sentence
 from aegis.catalog.server.lanes import Lane
 from aegis.catalog.server.pages.rendering import render
-from aegis.catalog.server.retries import again_if_undone
 from aegis.catalog.server.session import (
     Identity,
     check_form,
@@ -40,10 +45,18 @@ from aegis.catalog.server.session import (
     set_cookie,
 )
 from aegis.catalog.server.uploads import Form, body_of, read_form, uploading
-from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.catalog import Catalog, Work, again_if_undone
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Actor
-from aegis.errors import AegisError, NotFoundError, NotSignedInError, TooBusyError
+from aegis.errors import (
+    AegisError,
+    ConflictError,
+    GuaranteeError,
+    InputError,
+    NotFoundError,
+    NotSignedInError,
+    TooBusyError,
+)
 
 NOTICE_COOKIE = "aegis_notice"
 _LONGEST_NOTICE = 700
@@ -104,6 +117,8 @@ class PageContext:
     """The parts of the path that a route names."""
     form: Form = field(default_factory=Form)
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    problem: AegisError | None = None
+    """Why what was sent in the form was refused."""
 
     @property
     def actor(self) -> Actor:
@@ -136,8 +151,9 @@ class PageContext:
     def write(self) -> AbstractContextManager[Work]:
         return self.catalog.write(self.actor)
 
-    def render(self, template: str, *, problem: AegisError | None = None, status: int = 200, **names: Any) -> Response:
-        """A page of the console; ``problem`` is why what was sent in its form was refused."""
+    def render(self, template: str, *, status: int = 200, **names: Any) -> Response:
+        """A page of the console, with the problem of the form that was sent."""
+        problem = self.problem
         if problem is not None:
             # A wrong password in a form is no lost session.
             status = 422 if isinstance(problem, NotSignedInError) and self.is_signed_in else problem.http_status
@@ -197,6 +213,9 @@ class PageContext:
 
 
 Handler = Callable[[PageContext], Response]
+AnyHandler = TypeVar("AnyHandler", bound=Callable[..., Response])
+REFUSALS = (InputError, ConflictError, GuaranteeError)
+"""Errors that are about what was sent: its own page says them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +223,8 @@ class PageRoute:
     """One path and method, and the handler. ``is_open``: also for people who are not signed in.
 
     An ``upload`` has files after its fields, which the handler pulls from the network itself. A route that is expensive
-    names the ``lane`` that it waits in.
+    names the ``lane`` that it waits in. ``refused`` shows the page again where what was sent cannot be used: a handler,
+    or the address of a page; that is so for `REFUSALS` and errors that are ``also`` about what was sent.
     """
 
     method: str
@@ -213,6 +233,8 @@ class PageRoute:
     is_open: bool = False
     upload: bool = False
     lane: Lane | None = None
+    refused: Handler | str | None = None
+    also: tuple[type[AegisError], ...] = ()
 
 
 class PageRoutes:
@@ -221,18 +243,16 @@ class PageRoutes:
     def __init__(self) -> None:
         self.listed: list[PageRoute] = []
 
-    def get(self, path: str, *, is_open: bool = False, lane: Lane | None = None) -> Callable[[Handler], Handler]:
-        """Answer GET at a path with the handler below."""
-        return self._route("GET", path, is_open=is_open, lane=lane)
+    def get(self, path: str, **more: Any) -> Callable[[AnyHandler], AnyHandler]:
+        """Answer GET at a path with the handler below; further keywords are those of `PageRoute`."""
+        return self._route("GET", path, **more)
 
-    def post(
-        self, path: str, *, is_open: bool = False, upload: bool = False, lane: Lane | None = None
-    ) -> Callable[[Handler], Handler]:
-        """Answer POST at a path with the handler below."""
-        return self._route("POST", path, is_open=is_open, upload=upload, lane=lane)
+    def post(self, path: str, **more: Any) -> Callable[[AnyHandler], AnyHandler]:
+        """Answer POST at a path with the handler below; further keywords are those of `PageRoute`."""
+        return self._route("POST", path, **more)
 
-    def _route(self, method: str, path: str, **more: Any) -> Callable[[Handler], Handler]:
-        def add(handler: Handler) -> Handler:
+    def _route(self, method: str, path: str, **more: Any) -> Callable[[AnyHandler], AnyHandler]:
+        def add(handler: AnyHandler) -> AnyHandler:
             self.listed.append(PageRoute(method=method, path=path, handler=handler, **more))
             return handler
 
@@ -315,13 +335,25 @@ def _posted(route: PageRoute, context: PageContext, request: Request, body: byte
 
 def _handled(route: PageRoute, context: PageContext, request: Request) -> Response:
     try:
-        if route.upload:  # its files are gone once they were read
-            return route.handler(context)
-        return again_if_undone(lambda: route.handler(context))
+        return _answered(route, context)
     except NotSignedInError:
         return _to_sign_in(context, request)
     except AegisError as error:
         return context.refuse(error)
+
+
+def _answered(route: PageRoute, context: PageContext) -> Response:
+    expected: tuple[type[AegisError], ...] = REFUSALS + route.also
+    try:
+        if route.upload:  # its files are gone once they were read
+            return route.handler(context)
+        return again_if_undone(lambda: route.handler(context))
+    except expected as error:
+        if route.refused is None:
+            raise
+        if isinstance(route.refused, str):
+            return context.redirect(route.refused.format(**context.parameters), problem=error)
+        return route.refused(replace(context, problem=error))
 
 
 def _page_headers(error: AegisError) -> dict[str, str]:

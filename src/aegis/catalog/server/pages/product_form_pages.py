@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,15 +13,15 @@ from starlette.responses import Response
 from aegis.catalog import records
 from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import can
+from aegis.catalog.server.pages.product_head import product_of
 from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
 from aegis.catalog.server.uploads import Form, whole
 from aegis.catalog.service import products
-from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.service.schema import MOST_FILE_BYTES, parsed_policy, read_inspected
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
-from aegis.errors import ConflictError, InputError, PolicyError, TooLargeError
+from aegis.errors import PolicyError, TooLargeError
 from aegis.privacy.policy import Policy
 
 routes = PageRoutes()
@@ -50,120 +50,90 @@ class Values:
         empty = records.Column(name="", kind=Kind.TEXT.value, role="")
         return replace(self, columns=self.columns + (empty,) * min(more, _MOST_COLUMNS - len(self.columns)))
 
-    @property
-    def label(self) -> str | None:
-        """The column that plays the label."""
-        return next((column.name for column in self.columns if column.role == Role.LABEL.value), None)
+    def described(self) -> dict[str, Any]:
+        """What the product is, as the service takes it; `InputError` where a field makes no sense."""
+        return {
+            "title": self.title,
+            "description": self.description,
+            "columns": [asdict(column) for column in self.columns],
+            "label": next((column.name for column in self.columns if column.role == Role.LABEL.value), None),
+            "policy": _policy(self),
+            "tags": [tag.strip() for tag in self.tags.split(",") if tag.strip()],
+        }
 
 
 @routes.get("/register")
 def show_new(context: PageContext) -> Response:
     require(context.actor, Permission.REGISTER_PRODUCT)
-    return _page(context, Values().with_rows(6), product=None, problem=None)
+    is_typed = "name" in context.form.fields
+    return _page(context, _typed(context.form).with_rows(1) if is_typed else Values().with_rows(6), product=None)
 
 
-@routes.post("/register", lane=costly)
+@routes.post("/register", lane=costly, refused=show_new)
 def register(context: PageContext) -> Response:
     require(context.actor, Permission.REGISTER_PRODUCT)
     values = _typed(context.form)
     if context.form.text("more"):
-        return _page(context, values.with_rows(_empty_rows(context.form) + _MORE_ROWS), product=None, problem=None)
-    try:
-        with context.write() as work:
-            product = products.register(
-                work,
-                name=values.name,
-                title=values.title,
-                description=values.description,
-                columns=_columns(values),
-                label=values.label,
-                policy=_policy(values),
-                tags=_tags(values),
-            )
-    except (InputError, ConflictError) as error:
-        return _page(context, values.with_rows(1), product=None, problem=error)
+        return _page(context, values.with_rows(_empty_rows(context.form) + _MORE_ROWS), product=None)
+    with context.write() as work:
+        product = products.register(work, name=values.name, **values.described())
     notice = "The product is registered as a draft: only those who work on it see it."
     return context.redirect(f"/products/{product.name}", notice)
 
 
-@routes.post("/register/columns", upload=True)
+@routes.post("/register/columns", upload=True, refused=show_new, also=(TooLargeError,))
 def fill_in(context: PageContext) -> Response:
     """The form with the columns of a file that was inspected; nothing is registered yet."""
     require(context.actor, Permission.REGISTER_PRODUCT)
-    try:
-        upload = context.form.file("inspected", what="the file of the columns")
-        inspected = read_inspected(whole(upload.stream, limit_bytes=MOST_FILE_BYTES))
-    except (InputError, TooLargeError) as error:
-        return _page(context, Values().with_rows(6), product=None, problem=error)
+    upload = context.form.file("inspected", what="the file of the columns")
+    inspected = read_inspected(whole(upload.stream, limit_bytes=MOST_FILE_BYTES))
     columns = tuple(
         records.Column(name=column.name, kind=column.kind, role=column.role) for column in inspected.columns
     )
     suggested = {column.name: column.suggested for column in inspected.columns if column.suggested}
     values = Values(name=inspected.name.lower(), title=inspected.name, columns=columns)
-    return _page(context, values, product=None, problem=None, suggested=suggested)
+    return _page(context, values, product=None, suggested=suggested)
 
 
 @routes.get("/products/{product}/edit")
 def show_edit(context: PageContext) -> Response:
     product = _editable(context)
-    return _page(context, _of(product).with_rows(1), product=product, problem=None)
+    values = _typed(context.form) if context.problem else _of(product)
+    return _page(context, values.with_rows(1), product=product)
 
 
-@routes.post("/products/{product}/edit", lane=costly)
+@routes.post("/products/{product}/edit", lane=costly, refused=show_edit)
 def change(context: PageContext) -> Response:
     product = _editable(context)
     values = _typed(context.form)
     if context.form.text("more"):
-        return _page(context, values.with_rows(_empty_rows(context.form) + _MORE_ROWS), product=product, problem=None)
-    try:
-        with context.write() as work:
-            products.change(
-                work,
-                product=product.id,
-                version=context.form.whole("version", what="the version"),
-                title=values.title,
-                description=values.description,
-                columns=_columns(values),
-                label=values.label,
-                policy=_policy(values),
-                tags=_tags(values),
-            )
-    except (InputError, ConflictError) as error:
-        return _page(context, values.with_rows(1), product=product, problem=error)
+        return _page(context, values.with_rows(_empty_rows(context.form) + _MORE_ROWS), product=product)
+    version = context.form.whole("version", what="the version")
+    with context.write() as work:
+        products.change(work, product=product.id, version=version, **values.described())
     return context.redirect(f"/products/{product.name}", "The product is changed.")
 
 
-@routes.post("/products/{product}/publish")
+@routes.post("/products/{product}/publish", refused="/products/{product}")
 def publish(context: PageContext) -> Response:
-    return _turn(context, to="published")
-
-
-@routes.post("/products/{product}/retire")
-def retire(context: PageContext) -> Response:
-    return _turn(context, to="retired")
-
-
-def _turn(context: PageContext, *, to: str) -> Response:
     name = context.parameters["product"]
-    act = products.publish if to == "published" else products.retire
-    notice = (
-        "The product is published: everybody who is signed in sees it."
-        if to == "published"
-        else "The product is retired."
-    )
-    try:
-        with context.write() as work:
-            act(work, product=name, version=context.form.whole("version", what="the version"))
-    except (InputError, ConflictError) as error:
-        return context.redirect(f"/products/{name}", problem=error)
+    with context.write() as work:
+        products.publish(work, product=name, version=context.form.whole("version", what="the version"))
+    notice = "The product is published: everybody who is signed in sees it."
     return context.redirect(f"/products/{name}", notice)
+
+
+@routes.post("/products/{product}/retire", refused="/products/{product}")
+def retire(context: PageContext) -> Response:
+    name = context.parameters["product"]
+    with context.write() as work:
+        products.retire(work, product=name, version=context.form.whole("version", what="the version"))
+    return context.redirect(f"/products/{name}", "The product is retired.")
 
 
 def _editable(context: PageContext) -> records.Product:
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
-    require(context.actor, Permission.CHANGE_PRODUCT, product.id)
-    return product
+        return product_of(context, work, Permission.CHANGE_PRODUCT)
 
 
 def _page(
@@ -171,7 +141,6 @@ def _page(
     values: Values,
     *,
     product: records.Product | None,
-    problem: Any,
     suggested: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
     return context.render(
@@ -182,11 +151,12 @@ def _page(
         button="Save" if product else "Register",
         product=product,
         values=values,
-        problem=problem,
         kinds=KINDS,
         roles=ROLES,
         role_meanings=ROLE_MEANINGS,
-        may_retire=product is not None and product.state == "published" and can(context, product).change,
+        may_retire=product is not None
+        and product.state == "published"
+        and may(context.actor, Permission.CHANGE_PRODUCT, product.id),
     )
 
 
@@ -212,17 +182,6 @@ def _typed(form: Form) -> Values:
 
 def _empty_rows(form: Form) -> int:
     return sum(not name.strip() for name in form.texts("column"))
-
-
-def _columns(values: Values) -> list[dict[str, Any]]:
-    return [
-        {"name": column.name, "kind": column.kind, "role": column.role, "description": column.description}
-        for column in values.columns
-    ]
-
-
-def _tags(values: Values) -> list[str]:
-    return [tag.strip() for tag in values.tags.split(",") if tag.strip()]
 
 
 def _policy(values: Values) -> dict[str, Any] | None:

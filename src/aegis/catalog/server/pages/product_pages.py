@@ -13,10 +13,10 @@ from aegis.catalog import records
 from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.policy_words import promises
-from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.pages.product_head import head, product_of
 from aegis.catalog.server.pages.words import ROLE_MEANINGS
 from aegis.catalog.server.uploads import attachment
-from aegis.catalog.service import croissant, finding, products, requests, summaries
+from aegis.catalog.service import croissant, finding, requests, summaries
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Permission, may
 from aegis.data.kind import Kind
@@ -92,7 +92,7 @@ def _address(chosen: dict[str, str]) -> str:
 @routes.get("/products/{product}")
 def show_product(context: PageContext) -> Response:
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
+        product = product_of(context, work)
         summary = summaries.current(work, product=product.id) if product.summary_id else None
         drawn = summaries.histograms(work, product=product.id) if product.summary_id else []
         own = requests.list_requests(work, product=product.id, mine=True, page=PageRequest(size=_MOST_OWN)).items
@@ -144,7 +144,7 @@ def send_croissant(context: PageContext) -> Response:
 def send_policy(context: PageContext) -> Response:
     """The policy as the file that ``aegis release`` takes."""
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
+        product = product_of(context, work)
     if not product.policy:
         raise NotFoundError("this product has no policy yet")
     return Response(

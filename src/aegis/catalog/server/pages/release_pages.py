@@ -10,13 +10,13 @@ from starlette.responses import Response, StreamingResponse
 
 from aegis.catalog.server.pages.job_pages import progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head
+from aegis.catalog.server.pages.product_head import head, product_of
 from aegis.catalog.server.uploads import attachment, chunks_of
-from aegis.catalog.service import jobs, ledger, lineage, products, releases
+from aegis.catalog.service import jobs, ledger, lineage, releases
 from aegis.catalog.service.certificates import certificate_text
-from aegis.catalog.service.permissions import Permission, may, require
+from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.states import JobState, ReleaseState
-from aegis.errors import ConflictError, InputError, NotFoundError
+from aegis.errors import NotFoundError
 from aegis.report.certificate_report import certificate_parts
 
 routes = PageRoutes()
@@ -86,8 +86,7 @@ def columns_of(content: Mapping[str, Any], parts: Mapping[str, Any] | None) -> l
 @routes.get("/products/{product}/releases")
 def show_of_product(context: PageContext) -> Response:
     with context.read() as work:
-        product = products.product(work, product=context.parameters["product"])
-        require(context.actor, Permission.SEE_RELEASES, product.id)
+        product = product_of(context, work, Permission.SEE_RELEASES)
         page = releases.list_releases(work, product=product.id, page=context.page_request)
         left = ledger.ledger(work, product=product.id)
     return context.render(
@@ -121,12 +120,9 @@ def send_certificate(context: PageContext) -> Response:
     )
 
 
-@routes.post("/releases/{release}/withdraw")
+@routes.post("/releases/{release}/withdraw", refused="/releases/{release}")
 def withdraw(context: PageContext) -> Response:
-    here = f"/releases/{context.parameters['release']}"
-    try:
-        with context.write() as work:
-            releases.withdraw(work, release_id=context.parameters["release"], reason=context.form.text("reason"))
-    except (InputError, ConflictError) as error:
-        return context.redirect(here, problem=error)
-    return context.redirect(here, "The release is withdrawn; nobody can download it any more.")
+    ident = context.parameters["release"]
+    with context.write() as work:
+        releases.withdraw(work, release_id=ident, reason=context.form.text("reason"))
+    return context.redirect(f"/releases/{ident}", "The release is withdrawn; nobody can download it any more.")

@@ -14,9 +14,9 @@ from aegis.catalog import records
 from aegis.catalog.records import Together
 from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.configuration_pages import masks_in_words
-from aegis.catalog.server.pages.job_pages import ENDED, progress_words
+from aegis.catalog.server.pages.job_pages import progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.uploads import whole
+from aegis.catalog.server.uploads import SIGNATURE_BYTES, whole
 from aegis.catalog.service import (
     arrivals,
     comments,
@@ -31,38 +31,32 @@ from aegis.catalog.service.asked_columns import column_list
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.data.schema import Role
-from aegis.errors import AegisError, ConflictError, GuaranteeError, InputError, NotFoundError, NotPermittedError
+from aegis.errors import InputError, NotFoundError, NotPermittedError
 from aegis.report.figures import kept
 
 routes = PageRoutes()
-_SIGNATURE_BYTES = 4_096
 
 
 @routes.get("/requests/{request}", lane=costly)
 def show_request(context: PageContext) -> Response:
-    return _page(context, problem=None)
-
-
-def _page(context: PageContext, *, problem: AegisError | None) -> Response:
     """The request with everything that this person can do about it now."""
-    actor = context.actor
     with context.read() as work:
         request = requests.request(work, request_id=context.parameters["request"])
-        mine = request.consumer_id == actor.user_id
-        decides = (
-            request.state is RequestState.PENDING
-            and not mine
-            and may(actor, Permission.DECIDE_REQUEST, request.product_id)
-        )
-        fulfils = request.state is RequestState.APPROVED and may(actor, Permission.PUSH_RELEASE, request.product_id)
+
+        def may_do(permission: Permission) -> bool:
+            return may(context.actor, permission, request.product_id)
+
+        mine = request.consumer_id == context.actor.user_id
+        decides = request.state is RequestState.PENDING and not mine and may_do(Permission.DECIDE_REQUEST)
+        fulfils = request.state is RequestState.APPROVED and may_do(Permission.PUSH_RELEASE)
         product = products.product(work, product=request.product_id)
-        job = _advice(work, request) if may(actor, Permission.SEE_JOBS, request.product_id) else None
+        job = _advice(work, request) if may_do(Permission.SEE_JOBS) else None
         listed = configurations.list_configurations(work, product=request.product_id) if decides else []
         out = _already_out(work, request.product_id, listed) if decides else []
         together = judged_together.standings_for(work, request_id=request.id) if decides else {}
         commented = comments.comments_of(work, request.id)
     open_states = (RequestState.PENDING, RequestState.APPROVED, RequestState.PROVISIONED)
-    running = job is not None and job.state not in ENDED
+    running = job is not None and not job.ended
     return context.render(
         "request.html",
         title=f"Request for {request.product_title}",
@@ -72,34 +66,29 @@ def _page(context: PageContext, *, problem: AegisError | None) -> Response:
         fulfils=fulfils,
         column_list=_column_list(request, product) if fulfils else None,
         choices=choices(listed, job, together),
-        some_break=any(each.standing is Together.BROKEN for each in together.values()),
+        some_break=any(standing.standing is Together.BROKEN for standing in together.values()),
         already_out=out,
         job=job,
         job_running=running,
         job_words=progress_words(job) if job is not None and running else "",
-        may_advise=decides and may(actor, Permission.START_ADVICE, request.product_id),
+        may_advise=decides and may_do(Permission.START_ADVICE),
         comments=commented,
-        may_comment=may(actor, Permission.COMMENT, request.product_id),
-        may_ask_again=mine
-        and request.state is not RequestState.APPROVED
-        and may(actor, Permission.REQUEST_ACCESS, request.product_id),
+        may_comment=may_do(Permission.COMMENT),
+        may_ask_again=mine and request.state is not RequestState.APPROVED and may_do(Permission.REQUEST_ACCESS),
         may_withdraw=mine and request.state in open_states,
-        may_reinstate=request.state is RequestState.EXPIRED and actor.is_admin,
-        may_revoke=request.state in open_states[1:] and may(actor, Permission.REVOKE_REQUEST, request.product_id),
+        may_reinstate=request.state is RequestState.EXPIRED and context.actor.is_admin,
+        may_revoke=request.state in open_states[1:] and may_do(Permission.REVOKE_REQUEST),
         values=context.form,
-        problem=problem,
     )
 
 
 def _already_out(work: Any, product_id: str, listed: Sequence[records.Configuration]) -> list[str]:
     """What was released from the product before, in words: a new release is judged together with all of it."""
     names = {configuration.id: configuration.name for configuration in listed}
-    gone = [
-        item for item in releases.list_releases(work, product=product_id).items if item.state is ReleaseState.VERIFIED
-    ]
     return [
-        f"{names.get(each.configuration_id or '', 'a configuration of its own')}, {each.created_at:%Y-%m-%d}"
-        for each in gone
+        f"{names.get(release.configuration_id or '', 'a configuration of its own')}, {release.created_at:%Y-%m-%d}"
+        for release in releases.list_releases(work, product=product_id).items
+        if release.state is ReleaseState.VERIFIED
     ]
 
 
@@ -120,121 +109,97 @@ def _advice(work: Any, request: records.AccessRequest) -> records.Job | None:
     return jobs.latest_ranking(work, product=request.product_id)
 
 
-@routes.post("/requests/{request}/comment")
+@routes.post("/requests/{request}/comment", refused=show_request)
 def comment(context: PageContext) -> Response:
     ident = context.parameters["request"]
-    try:
-        with context.write() as work:
-            comments.comment(work, request_id=ident, words=context.form.text("comment"))
-    except (InputError, ConflictError) as error:
-        return _page(context, problem=error)
-    return context.redirect(f"/requests/{ident}#comments", "Your comment is there; the others are told.")
+    with context.write() as work:
+        comments.comment(work, request_id=ident, words=context.form.text("comment"))
+    return context.redirect(f"/requests/{ident}#comments", "Your comment is there; the others are notified.")
 
 
-@routes.post("/requests/{request}/decide")
+@routes.post("/requests/{request}/decide", refused=show_request)
 def decide(context: PageContext) -> Response:
-    form = context.form
+    form, ident = context.form, context.parameters["request"]
+    if form.text("decision") not in ("approve", "reject"):
+        raise InputError("say whether to approve or to reject")
     approve = form.text("decision") == "approve"
-    try:
-        if form.text("decision") not in ("approve", "reject"):
-            raise InputError("say whether to approve or to reject")  # noqa: TRY301
-        with context.write() as work:
-            requests.decide(
-                work,
-                request_id=context.parameters["request"],
-                version=form.whole("version", what="the version"),
-                approve=approve,
-                configuration_id=(form.text("configuration") or None) if approve else None,
-                reason=form.text("reason") or None,
-                despite_ledger=(form.text("despite_ledger") or None) if approve else None,
-            )
-    except (InputError, ConflictError, GuaranteeError) as error:
-        return _page(context, problem=error)
+    with context.write() as work:
+        requests.decide(
+            work,
+            request_id=ident,
+            version=form.whole("version", what="the version"),
+            approve=approve,
+            configuration_id=(form.text("configuration") or None) if approve else None,
+            reason=form.text("reason") or None,
+            despite_ledger=(form.text("despite_ledger") or None) if approve else None,
+        )
     notice = "Approved. The provider now makes the release." if approve else "Rejected."
-    return context.redirect(f"/requests/{context.parameters['request']}", notice)
+    return context.redirect(f"/requests/{ident}", notice)
 
 
-@routes.post("/requests/{request}/advise")
+@routes.post("/requests/{request}/advise", refused=show_request)
 def advise(context: PageContext) -> Response:
     """Rank for this request, by the measure that its consumer prefers."""
     ident = context.parameters["request"]
-    try:
-        with context.write() as work:
-            request = requests.request(work, request_id=ident)
-            job = jobs.start_advice(work, product=request.product_id, measure=request.measure, request_id=ident)
-    except (InputError, ConflictError) as error:
-        return _page(context, problem=error)
+    with context.write() as work:
+        request = requests.request(work, request_id=ident)
+        job = jobs.start_advice(work, product=request.product_id, measure=request.measure, request_id=ident)
     return context.redirect(f"/jobs/{job.id}?request={ident}")
 
 
-@routes.post("/requests/{request}/withdraw")
+@routes.post("/requests/{request}/withdraw", refused=show_request)
 def withdraw(context: PageContext) -> Response:
-    return _end(context, by_consumer=True)
-
-
-@routes.post("/requests/{request}/revoke")
-def revoke(context: PageContext) -> Response:
-    return _end(context, by_consumer=False)
-
-
-def _end(context: PageContext, *, by_consumer: bool) -> Response:
     ident = context.parameters["request"]
-    try:
-        version = context.form.whole("version", what="the version")
-        with context.write() as work:
-            if by_consumer:
-                requests.withdraw(work, request_id=ident, version=version)
-            else:
-                requests.revoke(work, request_id=ident, reason=context.form.text("reason"), version=version)
-    except (InputError, ConflictError) as error:
-        return _page(context, problem=error)
-    return context.redirect(
-        f"/requests/{ident}", "You took the request back." if by_consumer else "The access is revoked."
-    )
+    with context.write() as work:
+        requests.withdraw(work, request_id=ident, version=context.form.whole("version", what="the version"))
+    return context.redirect(f"/requests/{ident}", "You took the request back.")
 
 
-@routes.post("/requests/{request}/reinstate")
+@routes.post("/requests/{request}/revoke", refused=show_request)
+def revoke(context: PageContext) -> Response:
+    form, ident = context.form, context.parameters["request"]
+    version = form.whole("version", what="the version")
+    with context.write() as work:
+        requests.revoke(work, request_id=ident, reason=form.text("reason"), version=version)
+    return context.redirect(f"/requests/{ident}", "The access is revoked.")
+
+
+@routes.post("/requests/{request}/reinstate", refused=show_request)
 def reinstate(context: PageContext) -> Response:
     """Undo that the request expired: a clock may have been wrong."""
     ident = context.parameters["request"]
-    try:
-        days = context.form.whole("days", what="the number of days")
-        with context.write() as work:
-            requests.reinstate(work, request_id=ident, days=days)
-    except (InputError, ConflictError) as error:
-        return _page(context, problem=error)
+    with context.write() as work:
+        requests.reinstate(work, request_id=ident, days=context.form.whole("days", what="the number of days"))
     return context.redirect(f"/requests/{ident}", "The request counts again.")
 
 
-@routes.post("/requests/{request}/release", upload=True)
+@routes.post("/requests/{request}/release", upload=True, refused=show_request, also=(NotPermittedError,))
 def fulfil(context: PageContext) -> Response:
     """Take in the released file and its certificate from the form."""
-    try:
-        arrivals.check_push(context.catalog, context.actor, request_id=context.parameters["request"])
-        certificate = context.form.file("certificate", what="the certificate")
-        document = whole(certificate.stream, limit_bytes=context.catalog.settings.certificate_bytes)
-        signature = None
-        if context.form.has_file_of("signature"):
-            signed = context.form.file("signature", what="the signature")
-            signature = whole(signed.stream, limit_bytes=_SIGNATURE_BYTES)
-        table = context.form.file("file", what="the released file")
-        with (
-            arrivals.incoming(
-                context.catalog,
-                context.actor,
-                request_id=context.parameters["request"],
-                file=table.stream,
-                certificate=[document],
-                file_name=table.name,
-                signature=signature,
-            ) as checked,
-            context.write() as work,
-        ):
-            view = arrivals.receive(work, checked)
-    except (InputError, ConflictError, GuaranteeError, NotPermittedError) as error:
-        return _page(context, problem=error)
+    form, ident = context.form, context.parameters["request"]
+    arrivals.check_push(context.catalog, context.actor, request_id=ident)
+    certificate = form.file("certificate", what="the certificate")
+    document = whole(certificate.stream, limit_bytes=context.catalog.settings.certificate_bytes)
+    signature = None
+    if form.has_file_of("signature"):
+        signed = form.file("signature", what="the signature")
+        signature = whole(signed.stream, limit_bytes=SIGNATURE_BYTES)
+    table = form.file("file", what="the released file")
+    with (
+        arrivals.incoming(
+            context.catalog,
+            context.actor,
+            request_id=ident,
+            file=table.stream,
+            certificate=[document],
+            file_name=table.name,
+            signature=signature,
+        ) as checked,
+        context.write() as work,
+    ):
+        release = arrivals.receive(work, checked)
     notice = "The file is the one that its certificate names; now it is measured again."
-    return context.redirect(f"/releases/{view.id}", notice)
+    return context.redirect(f"/releases/{release.id}", notice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,10 +228,12 @@ def choices(
             share = entry.retained if entry.kept is None else entry.kept
             note = f"place {entry.rank}" + ("" if share is None else f", keeps {kept(share)}")
             ranks[entry.id] = (entry.rank, note + (", like the first" if entry.like_best and entry.rank > 1 else ""))
-    broken = {ident for ident, each in together.items() if each.standing is Together.BROKEN}
-    ordered = sorted(
-        listed, key=lambda each: (each.id in broken, ranks.get(each.content_id, (10**9, ""))[0], each.name)
-    )
+    broken = {ident for ident, standing in together.items() if standing.standing is Together.BROKEN}
+
+    def order(configuration: records.Configuration) -> tuple[bool, int, str]:
+        rank, _ = ranks.get(configuration.content_id, (10**9, ""))
+        return configuration.id in broken, rank, configuration.name
+
     return [
         Choice(
             id=configuration.id,
@@ -276,7 +243,7 @@ def choices(
             + (", not beside earlier releases" if configuration.id in broken else ""),
             together=together.get(configuration.id),
         )
-        for configuration in ordered
+        for configuration in sorted(listed, key=order)
     ]
 
 

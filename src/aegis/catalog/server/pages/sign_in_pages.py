@@ -10,7 +10,7 @@ from aegis.catalog.server.lanes import passwords
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
 from aegis.catalog.service import people, sessions
-from aegis.errors import AegisError, InputError, NotSignedInError, TooManyAttemptsError
+from aegis.errors import InputError, NotSignedInError, TooManyAttemptsError
 
 routes = PageRoutes()
 
@@ -31,36 +31,30 @@ _WORDS = {
 
 @routes.get("/sign-in", is_open=True)
 def show_sign_in(context: PageContext) -> Response:
-    if context.is_signed_in:
+    if context.is_signed_in and not context.problem:
         return context.redirect("/")
-    return _sign_in_page(context, name="", wanted=inside(context.query.get("next", "")))
-
-
-@routes.post("/sign-in", is_open=True, lane=passwords)
-def sign_in(context: PageContext) -> Response:
-    name = context.form.text("name")
-    wanted = inside(context.form.text("next"))
-    try:
-        began = sessions.begin_sign_in(
-            context.catalog, name=name, password=context.form.raw("password"), address=context.address
-        )
-    except (NotSignedInError, TooManyAttemptsError, InputError) as error:
-        return _sign_in_page(context, name=name, wanted=wanted, problem=error)
-    return began_sign_in(context, began, to=wanted or "/")
-
-
-def _sign_in_page(context: PageContext, *, name: str, wanted: str, problem: AegisError | None = None) -> Response:
     settings = context.catalog.settings
+    wanted = inside(context.form.text("next") or context.query.get("next", ""))
     return context.render(
         "sign_in.html",
         title="Sign in",
-        name=name,
+        name=context.form.text("name"),
         next=wanted,
-        problem=problem,
         local=settings.local_accounts,
         organisation=settings.oidc_name if settings.oidc_issuer else None,
         organisation_path=f"/sign-in/oidc?{urlencode({'next': wanted})}" if wanted else "/sign-in/oidc",
     )
+
+
+@routes.post(
+    "/sign-in", is_open=True, lane=passwords, refused=show_sign_in, also=(NotSignedInError, TooManyAttemptsError)
+)
+def sign_in(context: PageContext) -> Response:
+    form = context.form
+    began = sessions.begin_sign_in(
+        context.catalog, name=form.text("name"), password=form.raw("password"), address=context.address
+    )
+    return began_sign_in(context, began, to=inside(form.text("next")) or "/")
 
 
 def began_sign_in(context: PageContext, began: sessions.SignedIn | sessions.HalfSignedIn, *, to: str) -> Response:
@@ -99,31 +93,6 @@ def sign_out(context: PageContext) -> Response:
 
 @routes.get("/link/{secret}", is_open=True)
 def show_link(context: PageContext) -> Response:
-    return _link_page(context, problem=None)
-
-
-@routes.post("/link/{secret}", is_open=True, lane=passwords)
-def accept_link(context: PageContext) -> Response:
-    """Use the link, and sign in at once: whoever just chose a password need not type it a third time."""
-    purpose = people.link(context.catalog, secret=context.parameters["secret"]).purpose
-    password = context.form.raw("password")
-    try:
-        if password != context.form.raw("again"):
-            raise InputError("the two passwords differ; type them again")  # noqa: TRY301 - shown like any other
-        user = people.accept_link(
-            context.catalog,
-            secret=context.parameters["secret"],
-            password=password,
-            name=context.form.text("name") if purpose == "setup" else None,
-            display_name=context.form.text("display_name") or None if purpose == "setup" else None,
-        )
-    except InputError as error:
-        return _link_page(context, problem=error)
-    began = sessions.begin_sign_in(context.catalog, name=user.name, password=password, address=context.address)
-    return began_sign_in(context, began, to="/welcome" if purpose == "setup" else "/")
-
-
-def _link_page(context: PageContext, *, problem: AegisError | None) -> Response:
     link = people.link(context.catalog, secret=context.parameters["secret"])
     title, words, button = _WORDS[link.purpose]
     return context.render(
@@ -136,8 +105,26 @@ def _link_page(context: PageContext, *, problem: AegisError | None) -> Response:
         name=context.form.text("name", "admin"),
         display_name=context.form.text("display_name"),
         shortest=context.catalog.settings.password_characters,
-        problem=problem,
     )
+
+
+@routes.post("/link/{secret}", is_open=True, lane=passwords, refused=show_link)
+def accept_link(context: PageContext) -> Response:
+    """Use the link, and sign in at once: whoever just chose a password need not type it a third time."""
+    form, secret = context.form, context.parameters["secret"]
+    is_setup = people.link(context.catalog, secret=secret).purpose == "setup"
+    password = form.raw("password")
+    if password != form.raw("again"):
+        raise InputError("the two passwords differ; type them again")
+    user = people.accept_link(
+        context.catalog,
+        secret=secret,
+        password=password,
+        name=form.text("name") if is_setup else None,
+        display_name=form.text("display_name") or None if is_setup else None,
+    )
+    began = sessions.begin_sign_in(context.catalog, name=user.name, password=password, address=context.address)
+    return began_sign_in(context, began, to="/welcome" if is_setup else "/")
 
 
 def inside(path: str) -> str:

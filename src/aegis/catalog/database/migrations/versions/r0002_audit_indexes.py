@@ -12,7 +12,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Add the indexes; no row is touched."""
-    op.create_index("audit_of_actor", "audit", ["actor", "sequence"], unique=False)
-    op.create_index("audit_of_action", "audit", ["action", "sequence"], unique=False)
-    op.create_index("audit_by_time", "audit", ["at"], unique=False)
-    op.create_index("audit_by_hash", "audit", ["hash"], unique=False)
+    op.create_index("audit_of_actor", "audit", ["actor", "sequence"])
+    op.create_index("audit_of_action", "audit", ["action", "sequence"])
+    op.create_index("audit_by_time", "audit", ["at"])
+    op.create_index("audit_by_hash", "audit", ["hash"])

@@ -17,22 +17,17 @@ def upgrade() -> None:
     """Add two tables and a column, and fill the column from what the products say."""
     op.create_table(
         "product_tags",
-        sa.Column("product_id", sa.String(32), nullable=False),
-        sa.Column("tag", sa.String(40), nullable=False),
-        sa.ForeignKeyConstraint(["product_id"], ["products.id"]),
-        sa.PrimaryKeyConstraint("product_id", "tag"),
+        sa.Column("product_id", sa.String(32), sa.ForeignKey("products.id"), primary_key=True),
+        sa.Column("tag", sa.String(40), primary_key=True),
     )
     op.create_index("products_of_tag", "product_tags", ["tag"])
     op.create_table(
         "comments",
-        sa.Column("id", sa.String(32), nullable=False),
-        sa.Column("request_id", sa.String(32), nullable=False),
-        sa.Column("user_id", sa.String(32), nullable=False),
+        sa.Column("id", sa.String(32), primary_key=True),
+        sa.Column("request_id", sa.String(32), sa.ForeignKey("requests.id"), nullable=False),
+        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), nullable=False),
         sa.Column("words", sa.Text(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["request_id"], ["requests.id"]),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("comments_of_request", "comments", ["request_id", "created_at"])
     op.add_column("products", sa.Column("search_text", sa.Text(), nullable=False, server_default=""))

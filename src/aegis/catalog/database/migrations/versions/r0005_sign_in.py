@@ -16,41 +16,33 @@ def upgrade() -> None:
     moment = sa.DateTime(timezone=True)
     op.create_table(
         "external_identities",
-        sa.Column("issuer", sa.String(255), nullable=False),
-        sa.Column("subject", sa.String(255), nullable=False),
-        sa.Column("user_id", sa.String(32), nullable=False),
+        sa.Column("issuer", sa.String(255), primary_key=True),
+        sa.Column("subject", sa.String(255), primary_key=True),
+        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), nullable=False),
         sa.Column("created_at", moment, nullable=False),
         sa.Column("last_seen_at", moment, nullable=False),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
-        sa.PrimaryKeyConstraint("issuer", "subject"),
     )
     op.create_index("ix_external_identities_user_id", "external_identities", ["user_id"])
     op.create_table(
         "second_factors",
-        sa.Column("user_id", sa.String(32), nullable=False),
+        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), primary_key=True),
         sa.Column("secret", sa.String(64), nullable=False),
         sa.Column("created_at", moment, nullable=False),
-        sa.Column("confirmed_at", moment, nullable=True),
+        sa.Column("confirmed_at", moment),
         sa.Column("last_step", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
-        sa.PrimaryKeyConstraint("user_id"),
     )
     op.create_table(
         "recovery_codes",
-        sa.Column("hash", sa.String(64), nullable=False),
-        sa.Column("user_id", sa.String(32), nullable=False),
-        sa.Column("used_at", moment, nullable=True),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
-        sa.PrimaryKeyConstraint("hash"),
+        sa.Column("hash", sa.String(64), primary_key=True),
+        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), nullable=False),
+        sa.Column("used_at", moment),
     )
     op.create_index("ix_recovery_codes_user_id", "recovery_codes", ["user_id"])
     op.create_table(
         "half_sign_ins",
-        sa.Column("hash", sa.String(64), nullable=False),
-        sa.Column("user_id", sa.String(32), nullable=False),
+        sa.Column("hash", sa.String(64), primary_key=True),
+        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), nullable=False),
         sa.Column("expires_at", moment, nullable=False),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
-        sa.PrimaryKeyConstraint("hash"),
     )
     op.create_index("ix_half_sign_ins_user_id", "half_sign_ins", ["user_id"])
     op.create_index("ix_half_sign_ins_expires_at", "half_sign_ins", ["expires_at"])

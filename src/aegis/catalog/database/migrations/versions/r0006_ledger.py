@@ -5,25 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from aegis.catalog.database.append_only import append_only
+
 revision = "0006"
 down_revision = "0005"
 branch_labels = None
 depends_on = None
-
-_SQLITE = (
-    """CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE ON ledger_entries
-       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-    """CREATE TRIGGER ledger_is_not_removed BEFORE DELETE ON ledger_entries
-       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-)
-_POSTGRES = (
-    """CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$""",
-    """CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE OR DELETE ON ledger_entries
-       FOR EACH ROW EXECUTE FUNCTION ledger_is_append_only()""",
-    """CREATE TRIGGER ledger_is_not_emptied BEFORE TRUNCATE ON ledger_entries
-       FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()""",
-)
 
 
 def upgrade() -> None:
@@ -32,52 +19,41 @@ def upgrade() -> None:
     document = sa.JSON(none_as_null=True)
     op.create_table(
         "ledger_entries",
-        sa.Column("product_id", sa.String(32), nullable=False),
-        sa.Column("sequence", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("product_id", sa.String(32), sa.ForeignKey("products.id"), primary_key=True),
+        sa.Column("sequence", sa.BigInteger(), autoincrement=False, primary_key=True),
         sa.Column("at", moment, nullable=False),
         sa.Column("act", sa.String(16), nullable=False),
         sa.Column("content", document, nullable=False),
         sa.Column("previous", sa.String(64), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
-        sa.ForeignKeyConstraint(["product_id"], ["products.id"]),
-        sa.PrimaryKeyConstraint("product_id", "sequence"),
     )
     op.create_table(
         "ledger_heads",
-        sa.Column("product_id", sa.String(32), nullable=False),
+        sa.Column("product_id", sa.String(32), sa.ForeignKey("products.id"), primary_key=True),
         sa.Column("sequence", sa.BigInteger(), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
-        sa.ForeignKeyConstraint(["product_id"], ["products.id"]),
-        sa.PrimaryKeyConstraint("product_id"),
     )
     op.create_table(
         "joint_verdicts",
-        sa.Column("product_id", sa.String(32), nullable=False),
-        sa.Column("key", sa.String(64), nullable=False),
+        sa.Column("product_id", sa.String(32), sa.ForeignKey("products.id"), primary_key=True),
+        sa.Column("key", sa.String(64), primary_key=True),
         sa.Column("satisfied", sa.Boolean(), nullable=False),
         sa.Column("broken", document, nullable=False),
-        sa.Column("judged_by", sa.String(32), nullable=False),
+        sa.Column("judged_by", sa.String(32), sa.ForeignKey("users.id"), nullable=False),
         sa.Column("judged_at", moment, nullable=False),
-        sa.ForeignKeyConstraint(["product_id"], ["products.id"]),
-        sa.ForeignKeyConstraint(["judged_by"], ["users.id"]),
-        sa.PrimaryKeyConstraint("product_id", "key"),
     )
     op.create_table(
         "provider_keys",
-        sa.Column("id", sa.String(32), nullable=False),
-        sa.Column("user_id", sa.String(32), nullable=False),
+        sa.Column("id", sa.String(32), primary_key=True),
+        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("public", sa.Text(), nullable=False),
-        sa.Column("fingerprint", sa.String(16), nullable=False),
+        sa.Column("fingerprint", sa.String(16), nullable=False, unique=True),
         sa.Column("created_at", moment, nullable=False),
-        sa.Column("revoked_at", moment, nullable=True),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"]),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("fingerprint"),
+        sa.Column("revoked_at", moment),
     )
     op.create_index("ix_provider_keys_user_id", "provider_keys", ["user_id"])
     op.add_column("requests", sa.Column("despite", sa.Text(), nullable=True))
     op.add_column("releases", sa.Column("signature", document, nullable=True))
     op.add_column("releases", sa.Column("attacks", document, nullable=True))
-    for statement in _SQLITE if op.get_bind().dialect.name == "sqlite" else _POSTGRES:
-        op.execute(statement)
+    append_only("ledger_entries", called="ledger")
