@@ -82,12 +82,12 @@ def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
     for name, table in tables.items():
         ours = rebuilt(Shape, setting.part(f"shape-{name}", partial(_statistics, table)))
         why = _WHY[name]
-        for what, theirs in _groups(PAPER[name]).items():
-            measured = _groups(ours)[what]
+        for statistic, theirs in _groups(PAPER[name]).items():
+            measured = _groups(ours)[statistic]
             same = all(_agree(a, b) for a, b in zip(theirs, measured, strict=True))
             claims.append(
                 Claim(
-                    what=f"{table.title}: {what}",
+                    what=f"{table.title}: {statistic}",
                     source="Table 2",
                     printed=_words(theirs),
                     as_printed=_words(measured),
@@ -96,7 +96,7 @@ def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
                     else Verdict.SAME
                     if same
                     else Verdict.DIFFERENT,
-                    why=why if not same or what.startswith("domain") else "",
+                    why=why if not same or statistic.startswith("domain") else "",
                 )
             )
             if claims[-1].why:

@@ -164,8 +164,8 @@ def _reasoned(table: Table, claim: Claim, scores: Scores, method: str, k: int, m
             + (_ANOTHER_DRAW if method in ("many", "four") else "")
             + (_NOT_CONVERGED if model == "LR" else ""),
         )
-    mine = claim.ours
-    if model == "NB" and isinstance(mine, float) and isinstance(claim.as_printed, float) and mine < claim.as_printed:
+    ours = claim.ours
+    if model == "NB" and isinstance(ours, float) and isinstance(claim.as_printed, float) and ours < claim.as_printed:
         return replace(claim, why=_NAIVE)
     return claim
 
@@ -268,7 +268,7 @@ def _picture(table: Table, scores: Scores, printed: Printed) -> RangeFigure:
             if mean is None:
                 continue
             apart, value = scores.tolerance(method, k, model), row[place]
-            rows.append(RangeRow.point(label=f"{model}, {words}: printed", value=value))
+            rows.append(RangeRow.of(f"{model}, {words}: printed", value))
             rows.append(RangeRow(label="as printed", value=mean, low=mean - apart, high=mean + apart, marked=True))
     return RangeFigure(
         title=f"{printed.f1_table}: printed and by the recipe",

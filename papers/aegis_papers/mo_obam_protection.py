@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aegis_papers.mo_obam_data import Table
-from aegis_papers.mo_obam_paper import THRESHOLDS
+from aegis_papers.mo_obam_paper import FIGURES, THRESHOLDS, figure_of
 from aegis_papers.mo_obam_repeats import drawn_runs
 from aegis_papers.mo_obam_tables import NOT_ZHENG, before, figure
 from aegis_papers.reproduction import Claim, Section, judged
@@ -23,28 +23,23 @@ def higher_protection(setting: Setting, table: Table, rows: Rows) -> Section:
     """Table IVb or Vb: four classes, λ = 1, beside k-anonymity and a k-member that asks for the most values."""
     printed = table.source.printed
     assert printed is not None
-    name = printed.table.removesuffix("a") + "b"
-    source = f"{name}, text"
+    title = printed.table.removesuffix("a") + "b"
+    source = f"{title}, text"
     claims: list[Claim] = []
     drawn = drawn_runs(setting, table, "four")
     for k in table.ks:
-        four = rows["four"][str(k)]
-        cells = [
-            (f"linkage {tau}", f"people at linkage risk at {tau}", four["linkage"][place])
-            for place, tau in enumerate(THRESHOLDS)
-        ]
-        cells.append(("homogeneity", "people whose secret is certain", four["homogeneity"]))
         claims += [
             judged(
                 what=f"MO-OBAM, 4 classes, λ = 1, k = {k}: {words}",
                 source=source,
                 printed=0,
-                as_printed=drawn.median(figure_name),
-                spread=drawn.spread(figure_name),
-                ours=mine,
-                unit="people",
+                as_printed=drawn.median(name),
+                spread=drawn.spread(name),
+                ours=figure_of(rows["four"][str(k)], name),
+                unit=unit,
             )
-            for figure_name, words, mine in cells
+            for name, (words, unit) in FIGURES.items()
+            if unit == "people"
         ]
     for method, words, more in (
         ("mdav", "k-anonymity", _LOSES_MORE[table.source.name][0]),
@@ -54,7 +49,7 @@ def higher_protection(setting: Setting, table: Table, rows: Rows) -> Section:
             _LOSES_MORE[table.source.name][1],
         ),
     ):
-        mine = sum(rows["four"][str(k)]["loss"] > rows[method][str(k)]["loss"] for k in table.ks)
+        ours = sum(rows["four"][str(k)]["loss"] > rows[method][str(k)]["loss"] for k in table.ks)
         repeated = sum(drawn.median("loss") > rows["mdav"][str(k)]["loss"] for k in table.ks)
         claims.append(
             judged(
@@ -62,13 +57,13 @@ def higher_protection(setting: Setting, table: Table, rows: Rows) -> Section:
                 source=source,
                 printed=len(table.ks) if more else 0,
                 as_printed=repeated if method == "mdav" else None,
-                ours=mine,
+                ours=ours,
                 unit=f"of {len(table.ks)}",
-                why="" if method == "mdav" else NOT_ZHENG + (f" {_ALL_VALUES}" if not more and not mine else ""),
+                why="" if method == "mdav" else NOT_ZHENG + (f" {_ALL_VALUES}" if not more and not ours else ""),
             )
         )
     return Section(
-        title=f"{name}: {table.source.name}, higher protection",
+        title=f"{title}: {table.source.name}, higher protection",
         text=(
             "Of this part of the table only the text is at hand: with four classes (λ = 1) nobody is at risk at any k, "
             "which costs loss. As printed: four drawn centroids, the draw with the best objective of eq. 18, in forty "

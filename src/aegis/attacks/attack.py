@@ -146,7 +146,7 @@ class AttackResult:
     @classmethod
     def of(
         cls,
-        made: Attack,
+        method: Attack,
         answer: Claims | NotApplicable,
         *,
         releases: tuple[str, ...],
@@ -156,8 +156,8 @@ class AttackResult:
         """The result of an attack from the claims that it made."""
         if isinstance(answer, NotApplicable):
             return cls(
-                name=made.name,
-                knows=made.knows,
+                name=method.name,
+                knows=method.knows,
                 releases=releases,
                 releases_seen=releases_seen,
                 people=0,
@@ -173,11 +173,11 @@ class AttackResult:
         right = answer.singled_out if answer.right is None else answer.right
         interval = clopper_pearson(right, answer.singled_out)
         share = right / answer.singled_out if answer.singled_out else 0.0
-        sure = interval[0] if made.statistical else share
+        sure = interval[0] if method.statistical else share
         exposed = max(0.0, sure - answer.baseline) * answer.singled_out / max(answer.people, 1)
         return cls(
-            name=made.name,
-            knows=made.knows,
+            name=method.name,
+            knows=method.knows,
             releases=releases,
             releases_seen=releases_seen,
             people=answer.people,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ from aegis.candidates.sanitizers.exposure import Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
 from aegis.result import Result, plain
+
+if TYPE_CHECKING:
+    from aegis.candidates.sanitizers.finite import FiniteProblem
+    from aegis.candidates.sanitizers.gaussian import GaussianProblem
 
 _PICTURES = ("mixture", "learned_mixture", "table")  # what a point holds for pictures only
 
@@ -82,6 +86,17 @@ class Seconds:
     audit: float
 
 
+class Training(Protocol):
+    """What a curve tells of a run of trainings."""
+
+    @property
+    def device(self) -> str: ...
+    @property
+    def compile_seconds(self) -> float: ...
+    @property
+    def train_seconds(self) -> float: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve(Result):
     """All points of one run."""
@@ -96,6 +111,34 @@ class Curve(Result):
     saturation_losses: tuple[float, ...]
     private_mean: float | None = None
     private_std: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        problem: GaussianProblem | FiniteProblem,
+        points: Sequence[CurvePoint],
+        *,
+        kind: str,
+        training: Training | None,
+        audit_seconds: float,
+        seed: int,
+        capped: bool = False,
+    ) -> Self:
+        """The curve of a problem; ``training`` is the run that found its releases, None for closed forms."""
+        return cls(
+            kind=kind,
+            points=tuple(points),
+            device="none" if training is None else training.device,
+            seconds=Seconds(
+                compile=0.0 if training is None else training.compile_seconds,
+                train=0.0 if training is None else training.train_seconds,
+                audit=audit_seconds,
+            ),
+            seed=seed,
+            capped=capped,
+            saturation_distortion=problem.max_distortion,
+            saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
+        )
 
     @property
     def mean_ratio(self) -> float:

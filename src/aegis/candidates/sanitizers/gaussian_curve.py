@@ -16,7 +16,7 @@ from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View, with_flags
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
-from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
+from aegis.candidates.sanitizers.curve import Curve, CurvePoint, check_counts, targets
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, proposition_1
 from aegis.candidates.sanitizers.learned import EPSILON_SHARE, Learned, measured_library, train_gaussian
 from aegis.candidates.sanitizers.mixtures import (
@@ -123,7 +123,7 @@ def gaussian_curve(
         epsilon=epsilon,
     )
     caps = [plain_noise(shelf, distortion=aim).pinned_shares for aim in aims]
-    device, compiling, training, learned = "none", 0.0, 0.0, None
+    trained, learned = None, None
     if trials > 0:
         trained = train_gaussian(
             problem,
@@ -135,7 +135,6 @@ def gaussian_curve(
             checkpoint=checkpoint,
             progress=progress,
         )
-        device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds
         learned = measured_library(problem, trained, epsilon=epsilon, seed=seed, with_exposure=exposure_capped)
     modulo = library(
         authorized_variance=problem.max_distortion,
@@ -144,26 +143,24 @@ def gaussian_curve(
         family="modulo",
     )
     began = time.perf_counter()
-    made = []
+    audited = []
     for number, aim in enumerate(aims):
         if progress is not None:
             progress(number, points, "audit")
         cap = caps[number] if exposure_capped else None
         best, report = _audited(problem, shelf, learned, aim, cap, rows, attackers, seed + 1000 + number, epsilon)
         alone = None if learned is None else best_mixture(learned, distortion=aim, caps=cap)
-        made.append(_point(problem, aim, best, report, shelf, modulo, caps[number], alone))
-    return Curve(
+        audited.append(_point(problem, aim, best, report, shelf, modulo, caps[number], alone))
+    curve = Curve.of(
+        problem,
+        audited,
         kind="gaussian",
-        points=tuple(made),
-        device=device,
-        seconds=Seconds(compile=compiling, train=training, audit=time.perf_counter() - began),
+        training=trained,
+        audit_seconds=time.perf_counter() - began,
         seed=seed,
         capped=exposure_capped,
-        saturation_distortion=problem.max_distortion,
-        saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
-        private_mean=float(problem.mean[0]),
-        private_std=problem.private_std,
     )
+    return replace(curve, private_mean=float(problem.mean[0]), private_std=problem.private_std)
 
 
 def _audited(

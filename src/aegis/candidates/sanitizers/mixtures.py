@@ -138,10 +138,10 @@ def library(
         widths = deviation * np.geomspace(0.15, 4.0, _BLURS)
         components += [Modulo(period=float(p), blur=float(b)) for p in grid for b in widths if b < 0.95 * p]
         components += [Modulo(period=math.inf, blur=float(b)) for b in widths]
-    made = _measured(components, authorized_variance, adversary_variances, epsilon)
-    for figures in (made.distortions, made.losses, made.pinned):
+    shelf = _measured(components, authorized_variance, adversary_variances, epsilon)
+    for figures in (shelf.distortions, shelf.losses, shelf.pinned):
         figures.flags.writeable = False
-    return made
+    return shelf
 
 
 def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | None = None) -> MixtureOptimum:

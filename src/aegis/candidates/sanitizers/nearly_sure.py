@@ -34,18 +34,18 @@ def nearly_sure(
         for partition in partitions:
             sets = np.eye(int(partition.max()) + 1)[partition].T  # one row of zeros and ones for each set
             by_set = prior @ sets.T
-            mine = partition[codes]
-            held = by_set[np.arange(len(codes)), mine]
-            open_ones = np.flatnonzero(held < undecided)
-            order = open_ones[np.argsort(-held[open_ones], kind="stable")]
-            order = order[~_let_go(mine[order], mine, share=share, of_set=of_set)]
+            own_set = partition[codes]
+            belief = by_set[np.arange(len(codes)), own_set]
+            open_ones = np.flatnonzero(belief < undecided)
+            order = open_ones[np.argsort(-belief[open_ones], kind="stable")]
+            order = order[~_let_go(own_set[order], own_set, share=share, of_set=of_set)]
             second = by_set.copy()
-            second[np.arange(len(codes)), mine] = -1.0
-            pairs = np.column_stack([mine[order], second[order].argmax(axis=1)])
+            second[np.arange(len(codes)), own_set] = -1.0
+            pairs = np.column_stack([own_set[order], second[order].argmax(axis=1)])
             first = np.unique(pairs, axis=0, return_index=True)[1]
             for place in np.sort(first)[:_MOST]:
                 record = order[place]
-                rows.append(NearlySure(values=sets[mine[record]], shares=prior[record]))
+                rows.append(NearlySure(values=sets[own_set[record]], shares=prior[record]))
     return tuple(rows)
 
 

@@ -52,9 +52,9 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
     if shelf is not None:
         noise = _equal_noise(evaluator, reconstruction.loss, shelf.noise_std(aim))
         more_pinned = any(
-            mine > theirs + _SLACK
+            pinned > pinned_by_noise + _SLACK
             for released, noisy in zip(after, noise, strict=True)
-            for mine, theirs in zip(released.pinned, noisy.pinned, strict=True)
+            for pinned, pinned_by_noise in zip(released.pinned, noisy.pinned, strict=True)
         )
         if family == "capped" and (more_pinned or too_certain(before, after, codes=None) is not None):
             # the cap was set on other rows; where these break it, noise takes over
