@@ -22,7 +22,7 @@ from aegis.progress import Progress
 from aegis_papers.minimax_protocol import ProtocolPoint, paper_targets, protocol_curve, verdict
 
 if TYPE_CHECKING:
-    from aegis.candidates.sanitizers.training import Trained
+    from aegis.candidates.sanitizers.number_training import Trained
 
 FIRST = 0.005  # the paper's D0
 
