@@ -191,8 +191,11 @@ class AttackResult:
         )
 
 
-def clopper_pearson(right: int, claims: int, *, level: float = 0.95) -> tuple[float, float]:
-    """How sure a share is that was counted on so many people: its exact interval, ``right`` of ``claims`` being right.
+_TAIL = (1 - 0.95) / 2
+
+
+def clopper_pearson(right: int, claims: int) -> tuple[float, float]:
+    """The exact 95 % interval of the share of claims that are right, ``right`` of ``claims`` being so.
 
     >>> [round(end, 4) for end in clopper_pearson(0, 10)]
     [0.0, 0.3085]
@@ -203,7 +206,6 @@ def clopper_pearson(right: int, claims: int, *, level: float = 0.95) -> tuple[fl
 
     if not 0 <= right <= claims:
         raise ValueError("no more claims can be right than were made")
-    tail = (1 - level) / 2
-    low = 0.0 if right == 0 else float(betaincinv(right, claims - right + 1, tail))
-    high = 1.0 if right == claims else float(betaincinv(right + 1, claims - right, 1 - tail))
+    low = 0.0 if right == 0 else float(betaincinv(right, claims - right + 1, _TAIL))
+    high = 1.0 if right == claims else float(betaincinv(right + 1, claims - right, 1 - _TAIL))
     return low, high
