@@ -107,11 +107,11 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
         "long two programs take on two machines is no property of the method, so factors are shown and not judged; "
         "which of two is faster is.",
         claims=(first, *ratios, order),
-        figures=(_speed_up(tables, seconds), TableFigure(title="CPU seconds", columns=("", *tables), rows=tuple(rows))),
+        figures=(_speed_up(seconds), TableFigure(title="CPU seconds", columns=("", *tables), rows=tuple(rows))),
     )
 
 
-def _speed_up(tables: dict[str, Table], seconds: dict[tuple[str, str], float]) -> RangeFigure:
+def _speed_up(seconds: dict[tuple[str, str], float]) -> RangeFigure:
     """Printed factors beside ours."""
     rows = []
     for (name, who), paper in _TIMES.items():

@@ -91,11 +91,7 @@ def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
                     source="Table 2",
                     printed=_words(theirs),
                     as_printed=_words(measured),
-                    verdict=Verdict.NOT_COMPARABLE
-                    if name in OTHER_FILES
-                    else Verdict.SAME
-                    if same
-                    else Verdict.DIFFERENT,
+                    verdict=Verdict.of(None if name in OTHER_FILES else same),
                     why=why if not same or statistic.startswith("domain") else "",
                 )
             )

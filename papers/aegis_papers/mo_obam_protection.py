@@ -84,20 +84,14 @@ def sepsis_section(setting: Setting, table: Table, rows: Rows) -> Section:
         f"keeps no l here and publishes up to {most:,} classes; MO-OBAM keeps l = 2, which costs loss where few died."
     )
 
-    def said(what: str, paper: str, ours: str) -> Claim:
-        return Claim(
-            what=what,
-            source="Table VI, text",
-            printed=paper,
-            ours=ours,
-            why=other,
-        )
+    def compared(what: str, paper: str, ours: str) -> Claim:
+        return Claim(what=what, source="Table VI, text", printed=paper, ours=ours, why=other)
 
     def below(method: str, rival: str) -> int:
         return sum(rows[method][k]["loss"] < rows[rival][k]["loss"] for k in ks)
 
     claims = [
-        said(
+        compared(
             f"values of k at which MO-OBAM loses less than {words}",
             f"{len(ks)} of {len(ks)}",
             f"{below('many', rival)} of {len(ks)}; with classes free {below('free', rival)}",
@@ -107,20 +101,20 @@ def sepsis_section(setting: Setting, table: Table, rows: Rows) -> Section:
     for place, tau in enumerate(THRESHOLDS):
         not_more = [k for k in ks if rows["many"][k]["linkage"][place] <= rows["mdav"][k]["linkage"][place]]
         claims.append(
-            said(
+            compared(
                 f"values of k with no more people at linkage risk at {tau} than k-anonymity",
                 "5, 10, 15 and 20" if tau == "0.075" else "5, 10 and 20",
                 ", ".join(not_more) or "none",
             )
         )
-    for k in ks:
-        claims.append(
-            said(
-                f"k = {k}: people whose secret is certain, MO-OBAM against k-anonymity",
-                "0 against some",
-                f"{rows['many'][k]['homogeneity']:,} against {rows['mdav'][k]['homogeneity']:,}",
-            )
+    claims += [
+        compared(
+            f"k = {k}: people whose secret is certain, MO-OBAM against k-anonymity",
+            "0 against some",
+            f"{rows['many'][k]['homogeneity']:,} against {rows['mdav'][k]['homogeneity']:,}",
         )
+        for k in ks
+    ]
     return Section(
         title="Table VI: sepsis",
         text=(

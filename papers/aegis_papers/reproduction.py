@@ -22,9 +22,9 @@ class Verdict(StrEnum):
     NOT_COMPARABLE = "not comparable"
 
     @classmethod
-    def of(cls, same: bool) -> Verdict:
-        """The verdict on something that can be compared."""
-        return cls.SAME if same else cls.DIFFERENT
+    def of(cls, same: bool | None) -> Verdict:
+        """Same or different; None is not comparable."""
+        return cls.NOT_COMPARABLE if same is None else cls.SAME if same else cls.DIFFERENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

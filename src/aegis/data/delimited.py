@@ -83,8 +83,8 @@ def read(
         columns = "{" + ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in names) + "}"
         nulls = "[" + ", ".join(quoted_text(text) for text in ("", *missing)) + "]"
         parsed = (
-            f"read_csv({quoted_text(str(readable))}, delim={quoted_text(delimiter)}, quote='\"', escape='\"', header=true, "
-            f"auto_detect=false, columns={columns}, nullstr={nulls}, encoding={quoted_text(encoding)}, "
+            f"read_csv({quoted_text(str(readable))}, delim={quoted_text(delimiter)}, quote='\"', escape='\"', "
+            f"header=true, auto_detect=false, columns={columns}, nullstr={nulls}, encoding={quoted_text(encoding)}, "
             "strict_mode=true, null_padding=false)"
         )
         try:

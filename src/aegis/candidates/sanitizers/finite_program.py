@@ -91,7 +91,7 @@ def _linear_program(problem: FiniteProblem, allowed: float, rules: Rules) -> Flo
         raise NotConvergedError(
             "the linear program of the finite case was not solved; try a slightly larger distortion"
         )
-    return _to_release(problem, solution.x[: size * count].reshape(size, count))
+    return _to_release(solution.x[: size * count].reshape(size, count))
 
 
 def _mixed_integer_program(problem: FiniteProblem, allowed: float, symbols: int) -> Floats:
@@ -192,7 +192,7 @@ class _AdversarySystem:
         self.objective[-1] = -1.0
 
 
-def _to_release(problem: FiniteProblem, joint: Floats) -> Floats:
+def _to_release(joint: Floats) -> Floats:
     joint = np.clip(joint, 0.0, None)
     joint = joint[:, joint.sum(axis=0) > 1e-12]
     release: Floats = joint / joint.sum(axis=1, keepdims=True)
