@@ -14,17 +14,7 @@ import numpy as np
 from scipy.stats import beta
 
 from aegis.arrays import Floats, Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class NearlySure:
-    """What an adversary believes of some record before the release, and which values are not to become certain of it.
-
-    ``values`` marks one value, or those that share a column's value; ``shares`` is the adversary's prior.
-    """
-
-    values: Floats
-    shares: Floats
+from aegis.candidates.sanitizers.nearly_sure import NearlySure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -9,14 +9,25 @@ go; of the others the surest for each value, and for each value that comes secon
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.sanitizers.law import NearlySure
 
 _MOST = 40  # records that stand for all, of one adversary and one column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class NearlySure:
+    """What an adversary believes of some record before the release, and which values are not to become certain of it.
+
+    ``values`` marks one value, or those that share a column's value; ``shares`` is the adversary's prior.
+    """
+
+    values: Floats
+    shares: Floats
 
 
 def nearly_sure(
