@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from aegis.candidates.sanitizers.curve import CurvePoint
 from aegis.candidates.sanitizers.finite_curve import finite_curve
 from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import NotConvergedError
+from aegis.result import plain
 from aegis_papers.minimax_binary_experiment import binary_settings, paper_binary_curve
 from aegis_papers.minimax_closed_forms import paper_bits
 from aegis_papers.minimax_full_size import FULL_BINARY
@@ -52,7 +54,7 @@ def _protocol(setting: Setting, size: Size) -> list[Point]:
         )
     except NotConvergedError:
         return []
-    return [_with_release(point.to_json(), point.table) for point in curve.points]
+    return [_with_release(point) for point in curve.points]
 
 
 def _networks(setting: Setting, size: Size) -> list[Point]:
@@ -65,11 +67,11 @@ def _networks(setting: Setting, size: Size) -> list[Point]:
         attackers=size.attackers,
         seed=setting.seed,
     )
-    return [_with_release(point.to_json(), point.table) for point in curve.points]
+    return [_with_release(point) for point in curve.points]
 
 
-def _with_release(point: Point, table: Any) -> Point:
-    return point | {"release": None if table is None else table.tolist()}
+def _with_release(point: CurvePoint) -> Point:
+    return {**plain(point), "release": plain(point.table)}
 
 
 def _claims(protocol: Sequence[Point], ours: Sequence[Point]) -> list[Claim]:

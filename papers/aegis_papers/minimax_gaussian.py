@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from aegis.candidates.sanitizers.gaussian import paper_problem, proposition_1
 from aegis.candidates.sanitizers.gaussian_curve import gaussian_curve
 from aegis.errors import NotConvergedError
+from aegis.result import plain
 from aegis_papers.minimax_full_size import FULL_GAUSSIAN
 from aegis_papers.minimax_gaussian_experiment import paper_curve
 from aegis_papers.minimax_size import Size
@@ -57,7 +58,7 @@ def _protocol(setting: Setting, size: Size) -> list[Point]:
         )
     except NotConvergedError:
         return []
-    return [point.to_json() for point in curve.points]
+    return [plain(point) for point in curve.points]
 
 
 def _ours(setting: Setting, size: Size, *, capped: bool) -> list[Point]:
@@ -70,7 +71,7 @@ def _ours(setting: Setting, size: Size, *, capped: bool) -> list[Point]:
         attackers=size.attackers,
         seed=setting.seed,
     )
-    return [point.to_json() for point in curve.points]
+    return [plain(point) for point in curve.points]
 
 
 def _claims(protocol: list[Point], free: list[Point], capped: list[Point]) -> list[Claim]:

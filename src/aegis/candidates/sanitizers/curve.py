@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -13,13 +13,11 @@ from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.exposure import Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
-from aegis.result import Result, plain
+from aegis.result import UNWRITTEN, Result, plain
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.finite import FiniteProblem
     from aegis.candidates.sanitizers.gaussian import GaussianProblem
-
-_PICTURES = ("mixture", "learned_mixture", "table")  # what a point holds for pictures only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +50,9 @@ class CurvePoint:
     learned: float | None = None
     claimed_distortion: float | None = None
     baselines: dict[str, float] = field(default_factory=dict)
-    mixture: Mixture | None = field(default=None, repr=False, compare=False)
-    learned_mixture: Mixture | None = field(default=None, repr=False, compare=False)
-    table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    mixture: Mixture | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+    learned_mixture: Mixture | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+    table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
 
     @classmethod
     def audited(cls, report: AuditReport, **figures: Any) -> CurvePoint:
@@ -70,11 +68,6 @@ class CurvePoint:
             drawn_worst=report.strongest.drawn_loss,
             **figures,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """The point as the command line prints it."""
-        shown = (figure.name for figure in fields(self) if figure.name not in _PICTURES)
-        return {name: plain(getattr(self, name)) for name in shown}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +165,7 @@ class Curve(Result):
         """The whole curve as the command line prints it."""
         return {
             "kind": self.kind,
-            "points": [point.to_json() for point in self.points],
+            "points": plain(self.points),
             "mean_ratio": self.mean_ratio,
             "device": self.device,
             "seconds": plain(self.seconds),
