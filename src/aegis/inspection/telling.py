@@ -98,9 +98,9 @@ def gives_away(rows: FirstRows, column: str, other: str) -> Tells:
     by_value = _learnt(column, other, left, rows.values(other))
     if by_value.share >= _GIVES_AWAY:
         return by_value
-    by_part = max(_by_parts(rows, column, other), key=lambda each: each.share, default=by_value)
+    by_part = max(_by_parts(rows, column, other), key=lambda answer: answer.share, default=by_value)
     if by_part.share >= _GIVES_AWAY or other not in rows.exact:
-        return max(by_part, by_value, key=lambda each: each.share)
+        return max(by_part, by_value, key=lambda answer: answer.share)
     return replace(_learnt(column, other, left, rows.codes[other]), ranges=_ranges(rows, other))
 
 
@@ -119,7 +119,7 @@ def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, .
     if label not in rows.codes:
         return ()
     shares = (tells(rows, column, label) for column in columns if column in rows.codes and column != label)
-    return tuple(each for each in shares if each.share >= _TELLS and each.right >= _RIGHT)
+    return tuple(share for share in shares if share.share >= _TELLS and share.right >= _RIGHT)
 
 
 def following(rows: FirstRows, known: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
@@ -128,21 +128,21 @@ def following(rows: FirstRows, known: Sequence[str], others: Sequence[str]) -> t
 
     One that several tell is named once, by the first.
     """
-    found: dict[str, Tells] = {}
+    telling: dict[str, Tells] = {}
     present = [column for column in known if column in rows.codes]
     wanted = [other for other in others if other in rows.codes]
     for column in present:
         for other in wanted:
-            if other in found or column == other:
+            if other in telling or column == other:
                 continue
             share = lets_know(rows, column, other)
             if _shows(share, rows.rows):
-                found[other] = share
+                telling[other] = share
     for left, right in itertools.combinations([column for column in present if column in rows.numbers], 2):
-        open_columns = [other for other in wanted if other not in found and other not in (left, right)]
+        open_columns = [other for other in wanted if other not in telling and other not in (left, right)]
         for share in _by_both(rows, left, right, open_columns):
-            found.setdefault(share.other, share)
-    return tuple(found.values())
+            telling.setdefault(share.other, share)
+    return tuple(telling.values())
 
 
 def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
@@ -177,12 +177,12 @@ def _best(shares: Iterator[Tells]) -> Tells:
     return best
 
 
-def _with_ranges(rows: FirstRows, told: Tells, left: Codes, *, in_order: bool) -> Tells:
+def _with_ranges(rows: FirstRows, by_value: Tells, left: Codes, *, in_order: bool) -> Tells:
     """The same, or how well the range is told where the value is not."""
-    if told.other not in rows.exact or told.share >= _TELLS:
-        return told
-    in_range = _learnt(told.column, told.other, left, rows.codes[told.other], in_order=in_order)
-    return replace(in_range, ranges=_ranges(rows, told.other))
+    if by_value.other not in rows.exact or by_value.share >= _TELLS:
+        return by_value
+    in_range = _learnt(by_value.column, by_value.other, left, rows.codes[by_value.other], in_order=in_order)
+    return replace(in_range, ranges=_ranges(rows, by_value.other))
 
 
 def _by_value_or_part(rows: FirstRows, column: str, other: str) -> Iterator[Tells]:
@@ -192,8 +192,8 @@ def _by_value_or_part(rows: FirstRows, column: str, other: str) -> Iterator[Tell
 
 def _by_parts(rows: FirstRows, column: str, other: str) -> Iterator[Tells]:
     for part, left in rows.parts.get(column, {}).items():
-        for told in _both_ways(column, other, left, rows.values(other)):
-            yield replace(told, part=part)
+        for learnt in _both_ways(column, other, left, rows.values(other)):
+            yield replace(learnt, part=part)
 
 
 def _both_ways(column: str, other: str, left: Codes, right: Codes, *, in_order: bool = True) -> Iterator[Tells]:
@@ -221,8 +221,8 @@ def _by_both(rows: FirstRows, left: str, right: str, others: Sequence[str]) -> I
 
 def _is_apart_by_one_number(made: Floats, other: Mapping[str, Floats]) -> bool:
     """Whether a column is what was made, or differs from it by the same number in every row that has both."""
-    for each in other.values():
-        apart = (each - made)[~np.isnan(each - made)]
+    for measure in other.values():
+        apart = (measure - made)[~np.isnan(measure - made)]
         if len(apart) >= _FEWEST_ERRORS and np.ptp(made[~np.isnan(made)]) > 0 and np.ptp(apart) < _SAME:
             return True
     return False
@@ -236,10 +236,10 @@ def _made_of(left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Iterato
             yield np.floor((later["date"] - earlier["date"]) / 10_000)
         yield left["year"] - right["year"]
         return
-    for one, other in itertools.product(("", "year"), repeat=2):
-        if one in left and other in right:
-            yield left[one] - right[other]
-            yield left[one] + right[other]
+    for first, second in itertools.product(("", "year"), repeat=2):
+        if first in left and second in right:
+            yield left[first] - right[second]
+            yield left[first] + right[second]
 
 
 def _in_order(numbers: Floats) -> Codes:
@@ -273,9 +273,9 @@ def _learnt(
     order = np.argsort(counts, kind="stable")  # the most common comes last and stays
     best[pairs[order] // size] = pairs[order] % size
     if again:
-        known = np.zeros(len(best), dtype=bool)
-        known[pairs // size] = True
-        tried = test & known[left]
+        seen = np.zeros(len(best), dtype=bool)
+        seen[pairs // size] = True
+        tried = test & seen[left]
         if tried.sum() < _ENOUGH_AGAIN * test.sum():
             return nothing
         test = tried
