@@ -26,7 +26,7 @@ from aegis.candidates.sanitizers.mixtures import (
     Released,
     best_mixture,
     erasure_losses,
-    library,
+    plain_library,
     plain_noise,
 )
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
@@ -117,12 +117,12 @@ def gaussian_curve(
     rows = rows or AuditRows()
     aims = targets(problem.max_distortion, points)
     epsilon = EPSILON_SHARE * problem.private_std
-    shelf = library(
+    closed_forms = plain_library(
         authorized_variance=problem.max_distortion,
         adversary_variances=tuple(problem.saturation_losses),
         epsilon=epsilon,
     )
-    caps = [plain_noise(shelf, distortion=aim).pinned_shares for aim in aims]
+    caps = [plain_noise(closed_forms, distortion=aim).pinned_shares for aim in aims]
     trained, learned = None, None
     if trials > 0:
         trained = train_gaussian(
@@ -136,7 +136,7 @@ def gaussian_curve(
             progress=progress,
         )
         learned = measured_library(problem, trained, epsilon=epsilon, seed=seed, with_exposure=exposure_capped)
-    modulo = library(
+    modulo = plain_library(
         authorized_variance=problem.max_distortion,
         adversary_variances=tuple(problem.saturation_losses),
         epsilon=epsilon,
@@ -148,9 +148,11 @@ def gaussian_curve(
         if progress is not None:
             progress(number, points, "audit")
         cap = caps[number] if exposure_capped else None
-        best, report = _audited(problem, shelf, learned, aim, cap, rows, attackers, seed + 1000 + number, epsilon)
+        best, report = _audited(
+            problem, closed_forms, learned, aim, cap, rows, attackers, seed + 1000 + number, epsilon
+        )
         alone = None if learned is None else best_mixture(learned, distortion=aim, caps=cap)
-        audited.append(_point(problem, aim, best, report, shelf, modulo, caps[number], alone))
+        audited.append(_point(problem, aim, best, report, closed_forms, modulo, caps[number], alone))
     curve = Curve.of(
         problem,
         audited,
@@ -165,7 +167,7 @@ def gaussian_curve(
 
 def _audited(
     problem: GaussianProblem,
-    shelf: Library,
+    closed_forms: Library,
     learned: Library | None,
     aim: float,
     caps: Sequence[float] | None,
@@ -175,10 +177,10 @@ def _audited(
     epsilon: float,
 ) -> tuple[MixtureOptimum, AuditReport]:
     """The best mixture that survives its audit; a learned one that does not gives way to the closed forms."""
-    reference = max(plain_noise(shelf, distortion=aim).pinned_shares)
-    candidates = [best_mixture(shelf, distortion=aim, caps=caps)]
+    reference = max(plain_noise(closed_forms, distortion=aim).pinned_shares)
+    candidates = [best_mixture(closed_forms, distortion=aim, caps=caps)]
     if learned is not None:
-        both = best_mixture(shelf.joined(learned), distortion=aim, caps=caps)
+        both = best_mixture(closed_forms.joined(learned), distortion=aim, caps=caps)
         # a gain below one percent is within what measuring the components can miss
         if both.worst > 1.01 * candidates[0].worst:
             candidates.insert(0, both)
@@ -207,7 +209,7 @@ def _point(
     aim: float,
     best: MixtureOptimum,
     report: AuditReport,
-    shelf: Library,
+    closed_forms: Library,
     modulo: Library,
     reference: Sequence[float],
     learned: MixtureOptimum | None,
@@ -218,13 +220,13 @@ def _point(
         report,
         target=aim,
         theory=theory,
-        erasure=min(erasure_losses(shelf, distortion=aim)),
+        erasure=min(erasure_losses(closed_forms, distortion=aim)),
         ratio=report.worst / max(theory, at_own),
         method=method_of(best.mixture),
         learned=None if learned is None else learned.worst,
         baselines={
             "modulo": best_mixture(modulo, distortion=aim).worst,
-            "capped": best_mixture(shelf, distortion=aim, caps=reference).worst,
+            "capped": best_mixture(closed_forms, distortion=aim, caps=reference).worst,
         },
         mixture=best.mixture,
         learned_mixture=None if learned is None else learned.mixture,
