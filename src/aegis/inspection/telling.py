@@ -28,7 +28,9 @@ _ENOUGH_AGAIN = 0.5
 """Where a value occurs again in this share of the rows, those alone say what it tells."""
 _SAME = 1e-6
 _ROWS_OF_A_SKETCH, _WORTH_A_LOOK = 2_000, 0.5
-"""Two columns are first tried on a few rows: there are many pairs, and most tell nothing."""
+"""Parts and pairs of columns are first tried on a few rows: there are many, and most tell nothing."""
+_RARE = 0.01
+"""What so few rows have as can be guessed wrongly is not tried on a few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +194,8 @@ def _by_value_or_part(rows: FirstRows, column: str, other: str) -> Iterator[Tell
 
 def _by_parts(rows: FirstRows, column: str, other: str) -> Iterator[Tells]:
     for part, left in rows.parts.get(column, {}).items():
+        if not _is_worth_a_look(left, rows.codes[other]):
+            continue
         for learnt in _both_ways(column, other, left, rows.values(other)):
             yield replace(learnt, part=part)
 
@@ -203,7 +207,6 @@ def _both_ways(column: str, other: str, left: Codes, right: Codes, *, in_order: 
 
 def _by_both(rows: FirstRows, left: str, right: str, others: Sequence[str]) -> Iterator[Tells]:
     """What the differences and the sum of two columns of numbers or dates tell."""
-    sketch = slice(0, _ROWS_OF_A_SKETCH)
     for made in _made_of(rows.numbers[left], rows.numbers[right]):
         codes = _in_order(made)
         for other in others:
@@ -211,7 +214,7 @@ def _by_both(rows: FirstRows, left: str, right: str, others: Sequence[str]) -> I
                 guessing = float((np.bincount(rows.values(other)) / rows.rows).max())
                 yield Tells(column=left, other=other, right=1.0, guessing=guessing, beside=right)
                 continue
-            if _learnt(left, other, codes[sketch], rows.codes[other][sketch], in_order=True).share < _WORTH_A_LOOK:
+            if not _is_worth_a_look(codes, rows.codes[other]):
                 continue
             whole = _learnt(left, other, codes, rows.values(other), in_order=True)
             share = _with_ranges(rows, whole, codes, in_order=True)
@@ -240,6 +243,20 @@ def _made_of(left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Iterato
         if first in left and second in right:
             yield left[first] - right[second]
             yield left[first] + right[second]
+
+
+def _is_worth_a_look(left: Codes, right: Codes) -> bool:
+    """Whether something may be told, judged by some of the rows."""
+    if len(left) <= _ROWS_OF_A_SKETCH:
+        return True
+    some = _some(len(left))
+    told = _learnt("", "", left[some], right[some], in_order=True)
+    return told.share >= _WORTH_A_LOOK or told.guessing > 1 - _RARE
+
+
+@lru_cache(maxsize=4)
+def _some(rows: int) -> Codes:
+    return np.random.default_rng(1).choice(rows, size=_ROWS_OF_A_SKETCH, replace=False)
 
 
 def _in_order(numbers: Floats) -> Codes:
