@@ -24,7 +24,7 @@ def main() -> None:
         epochs=arguments.epochs,
         most_rounds=arguments.rounds,
         rows=AuditRows(fit=40_000, compare=20_000, measure=200_000),
-        progress=lambda stage, done, total: print(stage, done, total, flush=True) if done % 25 == 0 else None,
+        progress=lambda done, total, what: print(what, done, total, flush=True) if done % 25 == 0 else None,
     )
     for point in curve.points:
         print(f"{point.target:.3f} {point.distortion:.3f} {point.learned:.3f} {point.worst:.3f} {point.theory:.3f}")

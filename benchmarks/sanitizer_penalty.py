@@ -14,7 +14,7 @@ import numpy as np
 from _result import write
 from aegis.candidates.sanitizers.gaussian import paper_problem
 from aegis.candidates.sanitizers.learned import gaussian_sample
-from aegis.candidates.sanitizers.training import train
+from aegis.candidates.sanitizers.number_training import train
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
 
 

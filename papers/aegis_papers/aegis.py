@@ -63,12 +63,12 @@ def reproduce(setting: Setting) -> Reproduction:
         ("Fig. 10", lambda: fig_10(setting)),
         ("Fig. 11", lambda: fig_11(setting)),
     ]
-    made: dict[str, Section] = {}
+    finished: dict[str, Section] = {}
     for done, (name, step) in enumerate(sorted(steps, key=lambda named: named[0] == _DEAREST)):
         setting.progress(done, len(steps), name)
-        made[name] = setting.timed(step)
+        finished[name] = setting.timed(step)
     setting.progress(len(steps), len(steps), "done")
-    sections = [without_verdict_on_other_files(made[name]) for name, _ in steps]
+    sections = [without_verdict_on_other_files(finished[name]) for name, _ in steps]
     if setting.quick:
         sections = [incomparable(section, why="A quick run, on a small clinic.") for section in sections]
     return Reproduction(

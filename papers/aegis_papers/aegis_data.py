@@ -124,7 +124,7 @@ def summary_of(name: str, label: str, joints: Mapping[str, Joint], chosen: Seque
 def configurations(joints: Mapping[str, Joint], *, strength: str, count: int, seed: int) -> tuple[Configuration, ...]:
     """The paper's kind of configurations, of our own making: its generator is not published with it."""
     histograms = {name: joint.histogram() for name, joint in joints.items()}
-    made = generate(
+    generated = generate(
         histograms,
         count=count,
         strength=strength,
@@ -132,7 +132,7 @@ def configurations(joints: Mapping[str, Joint], *, strength: str, count: int, se
         rng=np.random.default_rng(seed),
         fewer_if_need_be=True,
     )
-    return tuple(made)
+    return tuple(generated)
 
 
 def tables(setting: Setting) -> dict[str, Table]:
@@ -171,12 +171,12 @@ def split_plan(setting: Setting, table: Table, *, splits: int | None = None) -> 
 def joints_of(rows: CodedRows, keep: NDArray[np.int64]) -> dict[str, Joint]:
     """The joints of some of the rows."""
     labels = rows.label_domain.size
-    made = {}
+    joints = {}
     for name, domain in rows.domains.items():
         cells = rows.codes[name][keep] * labels + rows.label[keep]
         counts = np.bincount(cells, minlength=domain.size * labels).reshape(domain.size, labels)
-        made[name] = Joint(attribute=domain, label=rows.label_domain, counts=counts)
-    return made
+        joints[name] = Joint(attribute=domain, label=rows.label_domain, counts=counts)
+    return joints
 
 
 def _rounded(setting: Setting, source: Source) -> Any:

@@ -107,20 +107,20 @@ def fig_5_efficiency(setting: Setting, tables: dict[str, Table]) -> Section:
         "long two programs take on two machines is no property of the method, so factors are shown and not judged; "
         "which of two is faster is.",
         claims=(first, *ratios, order),
-        figures=(_speed_up(tables, seconds), TableFigure(title="CPU seconds", columns=("", *tables), rows=tuple(rows))),
+        figures=(_speed_up(seconds), TableFigure(title="CPU seconds", columns=("", *tables), rows=tuple(rows))),
     )
 
 
-def _speed_up(tables: dict[str, Table], seconds: dict[tuple[str, str], float]) -> RangeFigure:
+def _speed_up(seconds: dict[tuple[str, str], float]) -> RangeFigure:
     """Printed factors beside ours."""
     rows = []
     for (name, who), paper in _TIMES.items():
         repeated = seconds[name, who] / seconds[name, RECIPE]
         ours = seconds[name, who] / seconds[name, "Aegis+1D g3"]
         rows += [
-            RangeRow.point(label=f"{name}, {who}: printed", value=paper, note=f"{paper:.1f}"),
-            RangeRow.point(label="as printed", value=repeated, note=f"{repeated:.1f}"),
-            RangeRow.point(label="ours", value=ours, note=f"{ours:.1f}", marked=True),
+            RangeRow.of(f"{name}, {who}: printed", paper, note=f"{paper:.1f}"),
+            RangeRow.of("as printed", repeated, note=f"{repeated:.1f}"),
+            RangeRow.of("ours", ours, note=f"{ours:.1f}", marked=True),
         ]
     return RangeFigure(
         title="How many times as long as Aegis+1D",
@@ -251,7 +251,7 @@ def _printed_beside(claims: list[Claim]) -> RangeFigure:
         measured, spread = claim.as_printed, claim.spread
         ends = (measured, measured) if spread is None else (spread.low or measured, spread.high or measured)
         rows += [
-            RangeRow.point(label=f"{claim.what}: printed", value=claim.printed, note=f"{claim.printed:.2f}"),
+            RangeRow.of(f"{claim.what}: printed", claim.printed, note=f"{claim.printed:.2f}"),
             RangeRow(
                 label="as printed", value=measured, low=min(ends), high=max(ends), note=f"{measured:.3f}", marked=True
             ),

@@ -174,13 +174,10 @@ def lost(accuracies: Between | None, gold: Trained) -> Between | None:
 
 
 def _beside(label: str, printed: float, loss: float, spread: Between | None, ours: float) -> list[RangeRow]:
-    low, high = (
-        (loss, loss) if spread is None or spread.low is None or spread.high is None else (spread.low, spread.high)
-    )
     return [
-        RangeRow.point(label=f"{label}: printed", value=printed, note=f"{printed:.1f}"),
-        RangeRow(label="as printed", value=loss, low=low, high=high, note=f"{loss:.1f}"),
-        RangeRow.point(label="ours", value=ours, note=f"{ours:.1f}", marked=True),
+        RangeRow.of(f"{label}: printed", printed, note=f"{printed:.1f}"),
+        RangeRow.of("as printed", loss, spread, note=f"{loss:.1f}"),
+        RangeRow.of("ours", ours, note=f"{ours:.1f}", marked=True),
     ]
 
 

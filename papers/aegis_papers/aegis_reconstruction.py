@@ -297,10 +297,12 @@ def _lines(
     places = [(200, size) if buckets else (size, 10) for size in at]
     named = {"seconds": "per-configuration fit"} if time else _LABELS
     series = tuple(
-        Series(
-            name=name,
-            x=tuple(float(size) for size in at),
-            y=tuple((1_000 if time else 1) * distances[place][key] for place in places),
+        Series.through(
+            name,
+            (
+                (float(size), (1_000 if time else 1) * distances[place][key])
+                for size, place in zip(at, places, strict=True)
+            ),
         )
         for key, name in named.items()
     )

@@ -129,10 +129,8 @@ def _lines(sweep: str, tables: dict[str, Table], deviations: dict[str, Found]) -
         x_axis=_SWEEPS[sweep],
         y_axis="deviation (logarithmic)",
         series=tuple(
-            Series(
-                name=f"{name}, {measure}",
-                x=tuple(float(size) for size in at),
-                y=tuple(deviations[name][sweep][measure]["exact"]),
+            Series.through(
+                f"{name}, {measure}", zip(map(float, at), deviations[name][sweep][measure]["exact"], strict=True)
             )
             for name in tables
             for measure in ("g3", "MI")

@@ -228,14 +228,16 @@ def _table(size: Size, seed: int) -> Dataset:
 
 def _lines(sweep: str, sizes: tuple[Size, ...], spent: Spent) -> LineFigure:
     field = {"rows": "thousand_rows", "attributes": "attributes", "configurations": "configurations"}[sweep]
-    at = tuple(float(getattr(size, field)) for size in sizes)
     return LineFigure(
         title=f"Fig. 11: CPU seconds over {sweep}",
         x_axis="thousand rows" if sweep == "rows" else sweep,
         y_axis="CPU seconds",
         series=(
-            *(Series(name=stage, x=at, y=tuple(spent[size][stage] for size in sizes)) for stage in STAGES),
-            Series(name="all", x=at, y=tuple(_total(spent[size]) for size in sizes)),
+            *(
+                Series.through(stage, ((float(getattr(size, field)), spent[size][stage]) for size in sizes))
+                for stage in STAGES
+            ),
+            Series.through("all", ((float(getattr(size, field)), _total(spent[size])) for size in sizes)),
         ),
         log_x=sweep == "rows",
         log_y=sweep == "rows",

@@ -54,7 +54,7 @@ def fig_8(setting: Setting, tables: dict[str, Table]) -> Section:
         title="Fig. 8: what summaries are worth",
         text="No histogram (Aegis−1D), 1D histograms (Aegis+1D), and the column that the paper's draft announces and "
         "leaves empty: 2D, where the joint of each attribute with the label is known and nothing is reconstructed.",
-        claims=(*_times(tables, seconds), *_accuracies(tables, accuracy)),
+        claims=(*_times(tables, seconds), *_accuracies(accuracy)),
         figures=tuple(figures),
     )
 
@@ -123,7 +123,7 @@ def _times(tables: dict[str, Table], seconds: dict[tuple[str, str, str], float])
     ]
 
 
-def _accuracies(tables: dict[str, Table], accuracy: dict[tuple[str, str, str, str], float]) -> list[Claim]:
+def _accuracies(accuracy: dict[tuple[str, str, str, str], float]) -> list[Claim]:
     def gains(high: str, low: str, **only: str) -> list[float]:
         return [
             100 * (value - accuracy[name, low, measure, model])

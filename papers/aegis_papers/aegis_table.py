@@ -82,21 +82,17 @@ def table_2(setting: Setting, tables: dict[str, Table]) -> Section:
     for name, table in tables.items():
         ours = rebuilt(Shape, setting.part(f"shape-{name}", partial(_statistics, table)))
         why = _WHY[name]
-        for what, theirs in _groups(PAPER[name]).items():
-            measured = _groups(ours)[what]
+        for statistic, theirs in _groups(PAPER[name]).items():
+            measured = _groups(ours)[statistic]
             same = all(_agree(a, b) for a, b in zip(theirs, measured, strict=True))
             claims.append(
                 Claim(
-                    what=f"{table.title}: {what}",
+                    what=f"{table.title}: {statistic}",
                     source="Table 2",
                     printed=_words(theirs),
                     as_printed=_words(measured),
-                    verdict=Verdict.NOT_COMPARABLE
-                    if name in OTHER_FILES
-                    else Verdict.SAME
-                    if same
-                    else Verdict.DIFFERENT,
-                    why=why if not same or what.startswith("domain") else "",
+                    verdict=Verdict.of(None if name in OTHER_FILES else same),
+                    why=why if not same or statistic.startswith("domain") else "",
                 )
             )
             if claims[-1].why:

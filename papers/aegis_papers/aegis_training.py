@@ -57,10 +57,9 @@ def trained_on(
     accuracy: Accuracy,
     *,
     part: str,
-    splits: int | None = None,
 ) -> Trained:
     """Train a model on each of these configurations, a few to a part; the mean over the splits."""
-    plan = split_plan(setting, table, splits=splits)
+    plan = split_plan(setting, table)
     masker = RowMasker(table.rows, label=table.label, seed=plan.seed)
 
     def work(some: Sequence[Configuration]) -> dict[str, Any]:

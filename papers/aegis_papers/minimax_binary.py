@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from aegis.candidates.sanitizers.curve import CurvePoint
 from aegis.candidates.sanitizers.finite_curve import finite_curve
 from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import NotConvergedError
+from aegis.result import plain
 from aegis_papers.minimax_binary_experiment import binary_settings, paper_binary_curve
 from aegis_papers.minimax_closed_forms import paper_bits
 from aegis_papers.minimax_full_size import FULL_BINARY
-from aegis_papers.minimax_gaussian import mean
+from aegis_papers.minimax_gaussian import PROTOCOL_FIGURES, mean
 from aegis_papers.minimax_size import Size
 from aegis_papers.reproduction import Claim, LineFigure, Section, Series, TableFigure, judged
 from aegis_papers.setting import Setting
@@ -52,7 +54,7 @@ def _protocol(setting: Setting, size: Size) -> list[Point]:
         )
     except NotConvergedError:
         return []
-    return [_with_release(point.to_json(), point.table) for point in curve.points]
+    return [_with_release(point) for point in curve.points]
 
 
 def _networks(setting: Setting, size: Size) -> list[Point]:
@@ -65,11 +67,11 @@ def _networks(setting: Setting, size: Size) -> list[Point]:
         attackers=size.attackers,
         seed=setting.seed,
     )
-    return [_with_release(point.to_json(), point.table) for point in curve.points]
+    return [_with_release(point) for point in curve.points]
 
 
-def _with_release(point: Point, table: Any) -> Point:
-    return point | {"release": None if table is None else table.tolist()}
+def _with_release(point: CurvePoint) -> Point:
+    return {**plain(point), "release": plain(point.table)}
 
 
 def _claims(protocol: Sequence[Point], ours: Sequence[Point]) -> list[Claim]:
@@ -133,7 +135,6 @@ def _smallest_slope() -> float:
 
 
 def _losses(protocol: Sequence[Point], ours: Sequence[Point]) -> LineFigure:
-    in_truth = sorted((p["distortion"], p["worst"]) for p in protocol)
     bits = paper_bits()
     at = tuple(0.2 * i / 40 for i in range(1, 41))
     return LineFigure(
@@ -141,28 +142,12 @@ def _losses(protocol: Sequence[Point], ours: Sequence[Point]) -> LineFigure:
         x_axis="distortion D",
         y_axis="share of wrong guesses of the adversary",
         series=(
-            Series(
-                name="paper's training, reported",
-                x=tuple(p["claimed_distortion"] for p in protocol),
-                y=tuple(p["learned"] for p in protocol),
-            ),
-            Series(
-                name="the same, in truth",
-                x=tuple(d for d, _ in in_truth),
-                y=tuple(loss for _, loss in in_truth),
-            ),
-            Series(
-                name="networks, expected loss",
-                x=tuple(p["distortion"] for p in ours),
-                y=tuple(p["worst"] for p in ours),
-            ),
-            Series(
-                name="Proposition 2",
-                x=at,
-                y=tuple(optimum(bits, distortion=d, symbols=2).worst for d in at),
-            ),
-            Series(name="any number of symbols", x=at, y=tuple(optimum(bits, distortion=d).worst for d in at)),
-            Series(name="erasure", x=at, y=tuple(d / bits.max_distortion * 0.44 for d in at)),
+            Series.through("paper's training, reported", ((p["claimed_distortion"], p["learned"]) for p in protocol)),
+            Series.through("the same, in truth", sorted((p["distortion"], p["worst"]) for p in protocol)),
+            Series.through("networks, expected loss", ((p["distortion"], p["worst"]) for p in ours)),
+            Series.through("Proposition 2", ((d, optimum(bits, distortion=d, symbols=2).worst) for d in at)),
+            Series.through("any number of symbols", ((d, optimum(bits, distortion=d).worst) for d in at)),
+            Series.through("erasure", ((d, d / bits.max_distortion * 0.44) for d in at)),
         ),
         caption="Each point at the distortion it was reported with, or really has.",
     )
@@ -174,12 +159,7 @@ def _table(protocol: Sequence[Point]) -> TableFigure:
         columns=("D", "reported D", "real D", "reported loss", "real loss", "Prop. 2 at D", "s₀", "s₁", "trials"),
         rows=tuple(
             (
-                round(p["target"], 4),
-                round(p["claimed_distortion"], 4),
-                round(p["distortion"], 4),
-                round(p["learned"], 4),
-                round(p["worst"], 4),
-                round(p["theory"], 4),
+                *(round(p[figure], 4) for figure in PROTOCOL_FIGURES),
                 round(p["release"][0][0], 3),
                 round(p["release"][1][1], 3),
                 p["method"].removeprefix("paper, "),

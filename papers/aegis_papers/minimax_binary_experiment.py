@@ -8,21 +8,19 @@ the point is what holds.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts
+from aegis.candidates.sanitizers.curve import Curve, CurvePoint, check_counts
 from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample
 from aegis.candidates.sanitizers.finite_curve import audit_release
 from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
-from aegis.errors import NotConvergedError, SanitizerError
+from aegis.errors import SanitizerError
 from aegis.progress import Progress
-from aegis_papers.minimax_gaussian_experiment import verdict
-from aegis_papers.minimax_protocol import ProtocolPoint, in_round, in_rounds, paper_targets
+from aegis_papers.minimax_protocol import ProtocolPoint, paper_targets, protocol_curve, verdict
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.symbol_training import TrainedSymbols
@@ -58,22 +56,17 @@ def paper_binary_curve(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Curve:
-    """The protocol's curve, audited; ``trials`` is both the size of a round and how many must be accepted.
-
-    A distortion at which no trial was accepted after ``most_rounds`` rounds has no point, and an audit that
-    contradicts the protocol's claim is told in the point's ``method``.
-    """
+    """The protocol's curve, audited; see `aegis_papers.minimax_protocol.protocol_curve`."""
     check_counts(points=points, trials=trials)
     if problem.prior.size != 2:
         raise SanitizerError("the paper's binary protocol needs a private column of two values")
     from aegis.candidates.sanitizers.symbol_training import train_symbols
 
     settings = settings or binary_settings()
-    targets = paper_targets(problem.max_distortion, first=min(FIRST, problem.max_distortion / 2), points=points)
     rng = np.random.default_rng(seed)
     sample, held_out = (coded_sample(problem, count, rng=rng) for count in (10_000, 2_000))
 
-    def one_round(number: int, aims: Sequence[float]) -> TrainedSymbols:
+    def train(number: int, aims: Sequence[float], watch: Progress | None) -> TrainedSymbols:
         return train_symbols(
             sample,
             held_out,
@@ -82,59 +75,41 @@ def paper_binary_curve(
             trials=max(trials, 1),
             settings=settings,
             seed=seed + 1000 * number,
-            progress=in_round(progress, number),
+            progress=watch,
         )
 
-    rounds = in_rounds(one_round, targets, wanted=max(trials, 1), most_rounds=most_rounds)
-    began = time.perf_counter()
-    made = []
-    for place, point in enumerate(rounds.points):
-        if progress is not None:
-            progress(place, points, "audit")
-        if point.trial is None or point.epoch is None:
-            continue
-        source, position, trial = rounds.sources[place][point.trial]
-        release = source.releases[position, trial, point.epoch]
-        made.append(_audited(problem, point, release, rows, attackers, seed + 5000 + place))
-    if not made:
-        raise NotConvergedError("the paper's protocol accepted no trial at any distortion; train for more epochs")
-    return Curve(
+    def audit(point: ProtocolPoint, run: TrainedSymbols, position: int, trial: int, seed: int) -> CurvePoint:
+        assert point.epoch is not None
+        release = run.releases[position, trial, point.epoch]
+        report = audit_release(problem, release, rows=rows, attackers=attackers, seed=seed)
+        theory = optimum(problem, distortion=point.target, symbols=2).worst
+        at_own = optimum(problem, distortion=report.distortion.loss, symbols=2).worst
+        return CurvePoint.audited(
+            report,
+            target=point.target,
+            theory=theory,
+            erasure=point.target / problem.max_distortion * float(problem.saturation_losses.min()),
+            ratio=report.worst / max(theory, at_own),
+            method=verdict(point, report),
+            learned=min(point.adversary_losses),
+            claimed_distortion=point.distortion,
+            baselines={
+                "program": theory,
+                "any_alphabet": optimum(problem, distortion=point.target).worst,
+                # where the release itself stands: what a perfect privatizer would have at its true distortion
+                "at_own_distortion": at_own,
+            },
+            table=release,
+        )
+
+    return protocol_curve(
+        problem,
+        train,
+        audit,
         kind="binary",
-        points=tuple(made),
-        device=rounds.runs[-1].device,
-        seconds=Seconds(compile=rounds.compile_seconds, train=rounds.train_seconds, audit=time.perf_counter() - began),
+        targets=paper_targets(problem.max_distortion, first=min(FIRST, problem.max_distortion / 2), points=points),
+        trials=trials,
+        most_rounds=most_rounds,
         seed=seed,
-        capped=False,
-        saturation_distortion=problem.max_distortion,
-        saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
-    )
-
-
-def _audited(
-    problem: FiniteProblem,
-    point: ProtocolPoint,
-    release: np.ndarray,
-    rows: int,
-    attackers: Sequence[str] | None,
-    seed: int,
-) -> CurvePoint:
-    report = audit_release(problem, release, rows=rows, attackers=attackers, seed=seed)
-    theory = optimum(problem, distortion=point.target, symbols=2).worst
-    at_own = optimum(problem, distortion=report.distortion.loss, symbols=2).worst
-    return CurvePoint.audited(
-        report,
-        target=point.target,
-        theory=theory,
-        erasure=point.target / problem.max_distortion * float(problem.saturation_losses.min()),
-        ratio=report.worst / max(theory, at_own),
-        method=verdict(point, report),
-        learned=min(point.adversary_losses),
-        claimed_distortion=point.distortion,
-        baselines={
-            "program": theory,
-            "any_alphabet": optimum(problem, distortion=point.target).worst,
-            # where the release itself stands: what a perfect privatizer would have at its true distortion
-            "at_own_distortion": at_own,
-        },
-        table=release,
+        progress=progress,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem
 from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, coalition_problem, paper_problem, proposition_1
-from aegis.candidates.sanitizers.mixtures import best_mixture, library
+from aegis.candidates.sanitizers.mixtures import best_mixture, plain_library
 from aegis_papers.reproduction import Claim, Section, judged
 
 
@@ -126,14 +126,14 @@ def _grid_gap(bits: FiniteProblem) -> float:
 
 
 def _beyond(problem: GaussianProblem, bits: FiniteProblem) -> list[Claim]:
-    shelf = library(
+    modulo = plain_library(
         authorized_variance=problem.max_distortion,
         adversary_variances=tuple(problem.saturation_losses),
         epsilon=0.1 * problem.private_std,
         family="modulo",
     )
     aims = [problem.max_distortion * i / 30 for i in range(1, 31)]
-    ratios = [best_mixture(shelf, distortion=aim).worst / proposition_1(problem, distortion=aim).worst for aim in aims]
+    ratios = [best_mixture(modulo, distortion=aim).worst / proposition_1(problem, distortion=aim).worst for aim in aims]
     bit = max(
         optimum(bits, distortion=0.2 * i / 30).worst / optimum(bits, distortion=0.2 * i / 30, symbols=2).worst
         for i in range(1, 31)

@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from aegis.candidates.sanitizers.gaussian import paper_problem, proposition_1
 from aegis.candidates.sanitizers.gaussian_curve import gaussian_curve
 from aegis.errors import NotConvergedError
+from aegis.result import plain
 from aegis_papers.minimax_full_size import FULL_GAUSSIAN
 from aegis_papers.minimax_gaussian_experiment import paper_curve
 from aegis_papers.minimax_size import Size
@@ -17,6 +18,8 @@ from aegis_papers.reproduction import Claim, LineFigure, Section, Series, Signif
 from aegis_papers.setting import Setting
 
 Point = dict[str, Any]
+PROTOCOL_FIGURES = ("target", "claimed_distortion", "distortion", "learned", "worst", "theory")
+"""The figures of the protocol's points that the tables show."""
 
 
 def figure_2(setting: Setting, size: Size) -> Section:
@@ -55,7 +58,7 @@ def _protocol(setting: Setting, size: Size) -> list[Point]:
         )
     except NotConvergedError:
         return []
-    return [point.to_json() for point in curve.points]
+    return [plain(point) for point in curve.points]
 
 
 def _ours(setting: Setting, size: Size, *, capped: bool) -> list[Point]:
@@ -68,7 +71,7 @@ def _ours(setting: Setting, size: Size, *, capped: bool) -> list[Point]:
         attackers=size.attackers,
         seed=setting.seed,
     )
-    return [point.to_json() for point in curve.points]
+    return [plain(point) for point in curve.points]
 
 
 def _claims(protocol: list[Point], free: list[Point], capped: list[Point]) -> list[Claim]:
@@ -130,16 +133,14 @@ def _above(points: list[Point]) -> Significance | None:
 def _as_printed(protocol: list[Point]) -> LineFigure:
     problem = paper_problem()
     at = [problem.max_distortion * i / 30 for i in range(1, 31)]
-    theory = [proposition_1(problem, distortion=d).adversary_losses for d in at]
 
     def both(number: int) -> tuple[Series, Series]:
-        trained = [(p["distortion"], p["adversary_losses"][number]) for p in protocol]
+        trained = ((p["distortion"], p["adversary_losses"][number]) for p in protocol)
         return (
-            Series(
-                name=f"adversary {number + 1}, audited", x=tuple(d for d, _ in trained), y=tuple(y for _, y in trained)
-            ),
-            Series(
-                name=f"adversary {number + 1}, Proposition 1", x=tuple(at), y=tuple(losses[number] for losses in theory)
+            Series.through(f"adversary {number + 1}, audited", trained),
+            Series.through(
+                f"adversary {number + 1}, Proposition 1",
+                ((d, proposition_1(problem, distortion=d).adversary_losses[number]) for d in at),
             ),
         )
 
@@ -153,27 +154,25 @@ def _as_printed(protocol: list[Point]) -> LineFigure:
 
 
 def _losses(protocol: list[Point], free: list[Point], capped: list[Point]) -> LineFigure:
-    at = tuple(p["target"] for p in free)
+    def line(name: str, points: list[Point], figure: str) -> Series:
+        return Series.through(name, ((p["target"], p[figure]) for p in points))
+
     return LineFigure(
         title="The stronger adversary: reported, audited, closed forms",
         x_axis="distortion D",
         y_axis="squared error",
         series=(
-            Series(
-                name="paper's training, reported",
-                x=tuple(p["claimed_distortion"] for p in protocol),
-                y=tuple(p["learned"] for p in protocol),
-            ),
+            Series.through("paper's training, reported", ((p["claimed_distortion"], p["learned"]) for p in protocol)),
             Series(
                 name="the same, audited",
                 x=tuple(p["distortion"] for p in protocol),
                 y=tuple(p["worst"] for p in protocol),
                 band=tuple((p["interval"][0], p["interval"][1]) for p in protocol),
             ),
-            Series(name="Proposition 1 (noise)", x=at, y=tuple(p["theory"] for p in free)),
-            Series(name="erasure", x=at, y=tuple(p["erasure"] for p in free)),
-            Series(name="modulo, time-shared", x=at, y=tuple(p["worst"] for p in free)),
-            Series(name="exposure capped", x=at, y=tuple(p["worst"] for p in capped)),
+            line("Proposition 1 (noise)", free, "theory"),
+            line("erasure", free, "erasure"),
+            line("modulo, time-shared", free, "worst"),
+            line("exposure capped", capped, "worst"),
         ),
         caption="Lines of closed forms are exact; the band is the 95 % interval of the audit.",
     )
@@ -181,7 +180,7 @@ def _losses(protocol: list[Point], free: list[Point], capped: list[Point]) -> Li
 
 def _exposure(protocol: list[Point], free: list[Point], capped: list[Point]) -> LineFigure:
     def line(name: str, points: list[Point], key: str = "pinned_share") -> Series:
-        return Series(name=name, x=tuple(p["target"] for p in points), y=tuple(p["exposure"][key] for p in points))
+        return Series.through(name, ((p["target"], p["exposure"][key]) for p in points))
 
     return LineFigure(
         title="Records that an adversary places within 0.1 σ",
@@ -203,12 +202,7 @@ def _table(protocol: list[Point]) -> TableFigure:
         columns=("D", "distortion reported", "audited", "loss reported", "audited", "Prop. 1", "attacker", "trials"),
         rows=tuple(
             (
-                round(p["target"], 4),
-                round(p["claimed_distortion"], 4),
-                round(p["distortion"], 4),
-                round(p["learned"], 4),
-                round(p["worst"], 4),
-                round(p["theory"], 4),
+                *(round(p[figure], 4) for figure in PROTOCOL_FIGURES),
                 p["attacker"],
                 p["method"].removeprefix("paper, "),
             )

@@ -1,4 +1,4 @@
-"""The paper's way of turning training histories into one point per distortion (sections V.A and V.B).
+"""The paper's protocol: from training histories to one audited point per distortion (sections V.A and V.B).
 
 Of each trial the last five epochs whose distortion lies in [D − τ, D] are kept and the one with the median loss
 represents it. A trial is accepted if every adversary loses at least as much as at the previous distortion. Of the
@@ -7,6 +7,7 @@ first fifteen accepted trials the one with the median mean loss is the point. τ
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -14,26 +15,25 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.errors import SanitizerError
+from aegis.candidates.sanitizers.audit import AuditReport
+from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Training
+from aegis.candidates.sanitizers.finite import FiniteProblem
+from aegis.candidates.sanitizers.gaussian import GaussianProblem
+from aegis.errors import NotConvergedError, SanitizerError
 from aegis.progress import Progress
 
 
-class History(Protocol):
+class History(Training, Protocol):
     """What the protocol needs of a training: figures on the held-out rows, by (distortion, trial, epoch)."""
 
     @property
     def distortion_by_epoch(self) -> Floats: ...
     @property
     def losses_by_epoch(self) -> Floats: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def compile_seconds(self) -> float: ...
-    @property
-    def train_seconds(self) -> float: ...
 
 
 Run = TypeVar("Run", bound=History)
+_KEPT_EPOCHS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,6 @@ def paper_points(
     distortions: Sequence[Floats] | Floats,
     losses: Sequence[Floats] | Floats,
     *,
-    kept_epochs: int = 5,
     wanted: int = 15,
 ) -> tuple[ProtocolPoint, ...]:
     """Points from ``distortions[d][t, e]`` and ``losses[d][t, e, i]``, distortions ascending.
@@ -77,13 +76,12 @@ def paper_points(
         raise SanitizerError("histories need the axes (distortion, trial, epoch) and (…, adversary)")
     tolerance = (max(targets) - min(targets)) / (2 * len(targets)) if len(targets) > 1 else max(targets) / 60
     floor = np.zeros(losses[0].shape[2])
-    made = []
+    points = []
     for d, target in enumerate(targets):
         accepted: list[tuple[int, int, float, Floats]] = []
         for trial in range(distortions[d].shape[0]):
-            inside = np.flatnonzero((distortions[d][trial] >= target - tolerance) & (distortions[d][trial] <= target))[
-                -kept_epochs:
-            ]
+            reached = distortions[d][trial]
+            inside = np.flatnonzero((reached >= target - tolerance) & (reached <= target))[-_KEPT_EPOCHS:]
             if inside.size == 0:
                 continue
             worst = losses[d][trial, inside].min(axis=1)
@@ -93,14 +91,14 @@ def paper_points(
             if len(accepted) == wanted:
                 break
         if not accepted:
-            made.append(
+            points.append(
                 ProtocolPoint(target=target, trial=None, epoch=None, distortion=None, adversary_losses=(), accepted=0)
             )
             continue
         order = np.argsort([chosen.mean() for *_, chosen in accepted], kind="stable")
         trial, at, distortion, chosen = accepted[order[len(accepted) // 2]]
         floor = chosen
-        made.append(
+        points.append(
             ProtocolPoint(
                 target=target,
                 trial=trial,
@@ -110,7 +108,7 @@ def paper_points(
                 accepted=len(accepted),
             )
         )
-    return tuple(made)
+    return tuple(points)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +120,11 @@ class Rounds(Generic[Run]):
     runs: tuple[Run, ...]
 
     @property
+    def device(self) -> str:
+        """Where the last round ran."""
+        return self.runs[-1].device
+
+    @property
     def compile_seconds(self) -> float:
         """Compiling, over all rounds."""
         return sum(run.compile_seconds for run in self.runs)
@@ -130,11 +133,6 @@ class Rounds(Generic[Run]):
     def train_seconds(self) -> float:
         """Training, over all rounds."""
         return sum(run.train_seconds for run in self.runs)
-
-    @property
-    def trials_run(self) -> int:
-        """How many trainings it took."""
-        return sum(len(places) for places in self.sources)
 
 
 def in_rounds(
@@ -171,8 +169,51 @@ def in_rounds(
     return Rounds(points=points, sources=tuple(tuple(places) for places in sources), runs=tuple(runs))
 
 
-def in_round(progress: Progress | None, number: int) -> Progress | None:
-    """The same progress, with the number of the round before what is done."""
-    if progress is None:
-        return None
-    return lambda done, total, what: progress(done, total, f"round {number + 1}: {what}")
+def protocol_curve(
+    problem: GaussianProblem | FiniteProblem,
+    train: Callable[[int, Sequence[float], Progress | None], Run],
+    audit: Callable[[ProtocolPoint, Run, int, int, int], CurvePoint],
+    *,
+    kind: str,
+    targets: Sequence[float],
+    trials: int,
+    most_rounds: int,
+    seed: int,
+    progress: Progress | None,
+) -> Curve:
+    """The protocol's curve, audited; ``trials`` is both the size of a round and how many must be accepted.
+
+    ``train(round, targets, progress)`` runs one round. ``audit(point, run, position, trial, seed)`` attacks the chosen
+    trial of a run. A distortion at which no trial was accepted after ``most_rounds`` rounds has no point, and an audit
+    that contradicts the protocol's claim is no error: the point says so in its ``method``.
+    """
+
+    def one_round(number: int, aims: Sequence[float]) -> Run:
+        def tell(done: int, total: int | None, what: str) -> None:
+            if progress is not None:
+                progress(done, total, f"round {number + 1}: {what}")
+
+        return train(number, aims, None if progress is None else tell)
+
+    rounds = in_rounds(one_round, targets, wanted=max(trials, 1), most_rounds=most_rounds)
+    began = time.perf_counter()
+    audited = []
+    for place, point in enumerate(rounds.points):
+        if progress is not None:
+            progress(place, len(targets), "audit")
+        if point.trial is not None:
+            audited.append(audit(point, *rounds.sources[place][point.trial], seed + 5000 + place))
+    if not audited:
+        raise NotConvergedError("the paper's protocol accepted no trial at any distortion; train for more epochs")
+    seconds = time.perf_counter() - began
+    return Curve.of(problem, audited, kind=kind, training=rounds, audit_seconds=seconds, seed=seed)
+
+
+def verdict(point: ProtocolPoint, report: AuditReport) -> str:
+    """What the audit makes of a point of the protocol, in a few words."""
+    words = [f"paper, {point.accepted} accepted"]
+    if report.strongest.interval[1] < 0.95 * min(point.adversary_losses):
+        words.append("adversary stronger than claimed")
+    if report.distortion.interval[0] > 1.02 * point.target:
+        words.append("distortion not confirmed")
+    return ", ".join(words)

@@ -11,7 +11,7 @@ import numpy as np
 
 from aegis_papers.mo_obam_data import Table, figures
 from aegis_papers.mo_obam_drawn import best_of
-from aegis_papers.reproduction import Between, LineFigure, Section, Series, TableFigure, judged
+from aegis_papers.reproduction import Between, Claim, LineFigure, Section, Series, TableFigure, judged
 from aegis_papers.setting import Setting
 
 CLASSES = (4, 7, 10, 15, 20, 25, 30)
@@ -22,13 +22,17 @@ RUNS = 10  # of the paper's solver in every cell: a figure is their median
 CHANCE = 0.1  # of the steps: the paper reads trends off a coloured grid
 NOISE = 0.02  # a fiftieth of the loss: what two searches of this length differ by
 
+Grid = dict[tuple[int, float], dict[str, Any]]
+"""The figures of a cell, by number of classes and λ."""
+Figure = Callable[[dict[str, Any]], float]
+
 
 def fig_2(setting: Setting, table: Table) -> Section:
     """The grid with l = 1, as in the paper, which has no l."""
     classes = CLASSES[:3] if table.quick else CLASSES
     offs = TRADE_OFFS[::2] if table.quick else TRADE_OFFS
-    grid: dict[tuple[int, float], dict[str, Any]] = {}
-    drawn: dict[tuple[int, float], dict[str, Any]] = {}
+    grid: Grid = {}
+    drawn: Grid = {}
     for number in classes:
         for off in offs:
             setting.progress(0, None, f"Fig. 2: {number} classes, λ = {off:g}")
@@ -42,8 +46,8 @@ def fig_2(setting: Setting, table: Table) -> Section:
             )
 
     def steps(
-        grid: dict[tuple[int, float], dict[str, Any]],
-        of: Callable[[dict[str, Any]], float],
+        grid: Grid,
+        of: Figure,
         *,
         along: str,
         rising: bool,
@@ -62,47 +66,45 @@ def fig_2(setting: Setting, table: Table) -> Section:
     def linked(cell: dict[str, Any]) -> float:
         return float(cell["linkage"][0])
 
-    def few(grid: dict[tuple[int, float], dict[str, Any]]) -> float:
+    def few(grid: Grid) -> float:
         return max(linked(cell) for (number, _), cell in grid.items() if number <= 10)
 
-    def nobody(grid: dict[tuple[int, float], dict[str, Any]]) -> float:
+    def nobody(grid: Grid) -> float:
         return round(sum(cell["homogeneity"] == 0 for cell in grid.values()) / len(grid), 3)
 
+    def trend(step: str, panel: str, of: Figure, *, along: str, rising: bool = True, why: str = "") -> Claim:
+        return judged(
+            what=f"steps to {step}",
+            source=f"Fig. 2{panel}, text",
+            printed=1.0,
+            as_printed=round(steps(drawn, of, along=along, rising=rising), 3),
+            tolerance=CHANCE,
+            ours=round(steps(grid, of, along=along, rising=rising), 3),
+            why=why,
+        )
+
     claims = (
-        judged(
-            what="steps to more classes that do not raise the loss (share, λ fixed)",
-            source="Fig. 2a, text",
-            printed=1.0,
-            as_printed=round(steps(drawn, loss, along="classes", rising=False), 3),
-            tolerance=CHANCE,
-            ours=round(steps(grid, loss, along="classes", rising=False), 3),
-        ),
-        judged(
-            what="steps to a larger λ that do not lower the loss (share, classes fixed)",
-            source="Fig. 2a, text",
-            printed=1.0,
-            as_printed=round(steps(drawn, loss, along="λ", rising=True), 3),
-            tolerance=CHANCE,
-            ours=round(steps(grid, loss, along="λ", rising=True), 3),
+        trend("more classes that do not raise the loss (share, λ fixed)", "a", loss, along="classes", rising=False),
+        trend(
+            "a larger λ that do not lower the loss (share, classes fixed)",
+            "a",
+            loss,
+            along="λ",
             why=f"A difference below {NOISE:.0%} counts as none. For small λ entropy hardly counts, and two searches "
             "differ by chance.",
         ),
-        judged(
-            what="steps to more classes that do not lower the people at linkage risk at 0.05 (share)",
-            source="Fig. 2b, text",
-            printed=1.0,
-            as_printed=round(steps(drawn, linked, along="classes", rising=True), 3),
-            tolerance=CHANCE,
-            ours=round(steps(grid, linked, along="classes", rising=True), 3),
+        trend(
+            "more classes that do not lower the people at linkage risk at 0.05 (share)",
+            "b",
+            linked,
+            along="classes",
             why="Few people: a class of 19 or of 21 decides over twenty of them.",
         ),
-        judged(
-            what="steps to a larger λ that do not lower the people at linkage risk at 0.05 (share)",
-            source="Fig. 2b, text",
-            printed=1.0,
-            as_printed=round(steps(drawn, linked, along="λ", rising=True), 3),
-            tolerance=CHANCE,
-            ours=round(steps(grid, linked, along="λ", rising=True), 3),
+        trend(
+            "a larger λ that do not lower the people at linkage risk at 0.05 (share)",
+            "b",
+            linked,
+            along="λ",
             why="A larger λ mixes classes, it does not make them small: no reason is given why it should.",
         ),
         judged(
@@ -181,21 +183,17 @@ def _drawn_cell(table: Table, classes: int, trade_off: float) -> dict[str, Any]:
 def _lines(
     title: str,
     axis: str,
-    grid: dict[tuple[int, float], dict[str, Any]],
+    grid: Grid,
     classes: tuple[int, ...],
     offs: tuple[float, ...],
-    of: Callable[[dict[str, Any]], float],
+    of: Figure,
 ) -> LineFigure:
     return LineFigure(
         title=title,
         x_axis="number of classes",
         y_axis=axis,
         series=tuple(
-            Series(
-                name=f"λ = {off:g}",
-                x=tuple(float(number) for number in classes),
-                y=tuple(of(grid[number, off]) for number in classes),
-            )
+            Series.through(f"λ = {off:g}", ((float(number), of(grid[number, off])) for number in classes))
             for off in offs
         ),
     )

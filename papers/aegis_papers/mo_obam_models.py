@@ -81,21 +81,18 @@ def _partitions(table: Table) -> str:
 
 def table_7c(table: Table, trained: dict[str, Any]) -> Section:
     """Table VIIc on the stand-in: which models suffer with few and with many classes."""
-    claims = []
-    for method, statement in (
-        ("four", "DT, NN, RF with some numbers of classes"),
-        ("many", "none with the most classes"),
-    ):
-        for k in table.ks:
-            claims.append(
-                Claim(
-                    what=f"{table.words(method)}, k = {k}: models made worse",
-                    source="Table VIIc, text",
-                    printed=statement,
-                    ours=", ".join(made_worse(trained, k, method)) or "none",
-                    why=OTHER_DATA,
-                )
-            )
+    statements = {"four": "DT, NN, RF with some numbers of classes", "many": "none with the most classes"}
+    claims = [
+        Claim(
+            what=f"{table.words(method)}, k = {k}: models made worse",
+            source="Table VIIc, text",
+            printed=statement,
+            ours=", ".join(made_worse(trained, k, method)) or "none",
+            why=OTHER_DATA,
+        )
+        for method, statement in statements.items()
+        for k in table.ks
+    ]
     return Section(
         title=f"Table VIIc: models on {table.source.name}",
         text=(
@@ -140,7 +137,7 @@ def f1_claims(
             ours=None if ours is None else round(ours, 4),
             test=test,
         )
-        claims.append(_reasoned(table, claim, scores, method, k, name))
+        claims.append(_reasoned(claim, scores, method, k, name))
     return claims
 
 
@@ -151,7 +148,7 @@ def _ours(trained: dict[str, Any], k: int, method: str, model: str) -> tuple[flo
     return (None, []) if splits is None else (sum(splits) / len(splits), splits)
 
 
-def _reasoned(table: Table, claim: Claim, scores: Scores, method: str, k: int, model: str) -> Claim:
+def _reasoned(claim: Claim, scores: Scores, method: str, k: int, model: str) -> Claim:
     if claim.verdict is Verdict.NOT_COMPARABLE:
         return replace(claim, why="Not trained by the recipe.")
     if claim.verdict is Verdict.DIFFERENT:
@@ -164,8 +161,8 @@ def _reasoned(table: Table, claim: Claim, scores: Scores, method: str, k: int, m
             + (_ANOTHER_DRAW if method in ("many", "four") else "")
             + (_NOT_CONVERGED if model == "LR" else ""),
         )
-    mine = claim.ours
-    if model == "NB" and isinstance(mine, float) and isinstance(claim.as_printed, float) and mine < claim.as_printed:
+    ours = claim.ours
+    if model == "NB" and isinstance(ours, float) and isinstance(claim.as_printed, float) and ours < claim.as_printed:
         return replace(claim, why=_NAIVE)
     return claim
 
@@ -268,7 +265,7 @@ def _picture(table: Table, scores: Scores, printed: Printed) -> RangeFigure:
             if mean is None:
                 continue
             apart, value = scores.tolerance(method, k, model), row[place]
-            rows.append(RangeRow.point(label=f"{model}, {words}: printed", value=value))
+            rows.append(RangeRow.of(f"{model}, {words}: printed", value))
             rows.append(RangeRow(label="as printed", value=mean, low=mean - apart, high=mean + apart, marked=True))
     return RangeFigure(
         title=f"{printed.f1_table}: printed and by the recipe",

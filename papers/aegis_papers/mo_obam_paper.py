@@ -5,7 +5,9 @@ Of Tables IVb, Vb, VI, VIIc, VIIIb, IX and X no numbers are at hand: the section
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 KS = (5, 10, 15, 20)
 THRESHOLDS = ("0.05", "0.075", "0.1")
@@ -18,6 +20,25 @@ MODELS = {
     "SVM": "svm",
 }
 """The paper's names of its models, and ours."""
+
+
+FIGURES = {
+    "classes": ("classes", ""),
+    "loss": ("information loss", ""),
+    **{f"linkage {tau}": (f"people at linkage risk at {tau}", "people") for tau in THRESHOLDS},
+    "homogeneity": ("people whose secret is certain", "people"),
+}
+"""The figures of a row of Table IV or V, in words and with their unit."""
+
+
+def figure_of(row: Mapping[str, Any], figure: str) -> Any:
+    """A figure of a row: ``classes``, ``loss``, ``homogeneity``, or ``linkage`` with a threshold.
+
+    >>> figure_of({"linkage": [9, 5, 1]}, "linkage 0.075")
+    5
+    """
+    name, _, threshold = figure.partition(" ")
+    return row[name][THRESHOLDS.index(threshold)] if threshold else row[name]
 
 
 Scores = tuple[float, ...]
@@ -35,6 +56,15 @@ class Row:
     loss: float
     linkage: tuple[int, int, int]
     homogeneity: int | None = None
+
+    @property
+    def cells(self) -> list[tuple[str, str, str, float]]:
+        """The cells that can be read: the name of the figure, its words, its unit, and what is printed."""
+        return [
+            (name, words, unit, value)
+            for name, (words, unit) in FIGURES.items()
+            if (value := figure_of(asdict(self), name)) is not None
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aegis_papers.mo_obam_data import Table
-from aegis_papers.mo_obam_paper import THRESHOLDS
+from aegis_papers.mo_obam_paper import FIGURES, THRESHOLDS, figure_of
 from aegis_papers.mo_obam_repeats import drawn_runs
 from aegis_papers.mo_obam_tables import NOT_ZHENG, before, figure
 from aegis_papers.reproduction import Claim, Section, judged
@@ -23,28 +23,23 @@ def higher_protection(setting: Setting, table: Table, rows: Rows) -> Section:
     """Table IVb or Vb: four classes, λ = 1, beside k-anonymity and a k-member that asks for the most values."""
     printed = table.source.printed
     assert printed is not None
-    name = printed.table.removesuffix("a") + "b"
-    source = f"{name}, text"
+    title = printed.table.removesuffix("a") + "b"
+    source = f"{title}, text"
     claims: list[Claim] = []
     drawn = drawn_runs(setting, table, "four")
     for k in table.ks:
-        four = rows["four"][str(k)]
-        cells = [
-            (f"linkage {tau}", f"people at linkage risk at {tau}", four["linkage"][place])
-            for place, tau in enumerate(THRESHOLDS)
-        ]
-        cells.append(("homogeneity", "people whose secret is certain", four["homogeneity"]))
         claims += [
             judged(
                 what=f"MO-OBAM, 4 classes, λ = 1, k = {k}: {words}",
                 source=source,
                 printed=0,
-                as_printed=drawn.median(figure_name),
-                spread=drawn.spread(figure_name),
-                ours=mine,
-                unit="people",
+                as_printed=drawn.median(name),
+                spread=drawn.spread(name),
+                ours=figure_of(rows["four"][str(k)], name),
+                unit=unit,
             )
-            for figure_name, words, mine in cells
+            for name, (words, unit) in FIGURES.items()
+            if unit == "people"
         ]
     for method, words, more in (
         ("mdav", "k-anonymity", _LOSES_MORE[table.source.name][0]),
@@ -54,7 +49,7 @@ def higher_protection(setting: Setting, table: Table, rows: Rows) -> Section:
             _LOSES_MORE[table.source.name][1],
         ),
     ):
-        mine = sum(rows["four"][str(k)]["loss"] > rows[method][str(k)]["loss"] for k in table.ks)
+        ours = sum(rows["four"][str(k)]["loss"] > rows[method][str(k)]["loss"] for k in table.ks)
         repeated = sum(drawn.median("loss") > rows["mdav"][str(k)]["loss"] for k in table.ks)
         claims.append(
             judged(
@@ -62,13 +57,13 @@ def higher_protection(setting: Setting, table: Table, rows: Rows) -> Section:
                 source=source,
                 printed=len(table.ks) if more else 0,
                 as_printed=repeated if method == "mdav" else None,
-                ours=mine,
+                ours=ours,
                 unit=f"of {len(table.ks)}",
-                why="" if method == "mdav" else NOT_ZHENG + (f" {_ALL_VALUES}" if not more and not mine else ""),
+                why="" if method == "mdav" else NOT_ZHENG + (f" {_ALL_VALUES}" if not more and not ours else ""),
             )
         )
     return Section(
-        title=f"{name}: {table.source.name}, higher protection",
+        title=f"{title}: {table.source.name}, higher protection",
         text=(
             "Of this part of the table only the text is at hand: with four classes (λ = 1) nobody is at risk at any k, "
             "which costs loss. As printed: four drawn centroids, the draw with the best objective of eq. 18, in forty "
@@ -89,20 +84,14 @@ def sepsis_section(setting: Setting, table: Table, rows: Rows) -> Section:
         f"keeps no l here and publishes up to {most:,} classes; MO-OBAM keeps l = 2, which costs loss where few died."
     )
 
-    def said(what: str, paper: str, ours: str) -> Claim:
-        return Claim(
-            what=what,
-            source="Table VI, text",
-            printed=paper,
-            ours=ours,
-            why=other,
-        )
+    def compared(what: str, paper: str, ours: str) -> Claim:
+        return Claim(what=what, source="Table VI, text", printed=paper, ours=ours, why=other)
 
     def below(method: str, rival: str) -> int:
         return sum(rows[method][k]["loss"] < rows[rival][k]["loss"] for k in ks)
 
     claims = [
-        said(
+        compared(
             f"values of k at which MO-OBAM loses less than {words}",
             f"{len(ks)} of {len(ks)}",
             f"{below('many', rival)} of {len(ks)}; with classes free {below('free', rival)}",
@@ -112,20 +101,20 @@ def sepsis_section(setting: Setting, table: Table, rows: Rows) -> Section:
     for place, tau in enumerate(THRESHOLDS):
         not_more = [k for k in ks if rows["many"][k]["linkage"][place] <= rows["mdav"][k]["linkage"][place]]
         claims.append(
-            said(
+            compared(
                 f"values of k with no more people at linkage risk at {tau} than k-anonymity",
                 "5, 10, 15 and 20" if tau == "0.075" else "5, 10 and 20",
                 ", ".join(not_more) or "none",
             )
         )
-    for k in ks:
-        claims.append(
-            said(
-                f"k = {k}: people whose secret is certain, MO-OBAM against k-anonymity",
-                "0 against some",
-                f"{rows['many'][k]['homogeneity']:,} against {rows['mdav'][k]['homogeneity']:,}",
-            )
+    claims += [
+        compared(
+            f"k = {k}: people whose secret is certain, MO-OBAM against k-anonymity",
+            "0 against some",
+            f"{rows['many'][k]['homogeneity']:,} against {rows['mdav'][k]['homogeneity']:,}",
         )
+        for k in ks
+    ]
     return Section(
         title="Table VI: sepsis",
         text=(

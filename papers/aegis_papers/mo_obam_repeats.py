@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.clusters.mdav import MDAV
 from aegis_papers.mo_obam_data import Table, figures
-from aegis_papers.mo_obam_paper import THRESHOLDS
+from aegis_papers.mo_obam_paper import figure_of
 from aegis_papers.mo_obam_recipe import drawn_for
 from aegis_papers.reproduction import Between, Significance
 from aegis_papers.setting import Setting
@@ -32,16 +32,12 @@ class Repeats:
     runs: tuple[dict[str, Any], ...]
 
     def values(self, figure: str) -> NDArray[np.float64]:
-        """One number a run: ``classes``, ``loss``, ``homogeneity``, or ``linkage`` with a threshold.
+        """One number a run, see `aegis_papers.mo_obam_paper.figure_of`.
 
         >>> Repeats(runs=({"linkage": [9, 5, 1]}, {"linkage": [7, 5, 3]})).values("linkage 0.05").tolist()
         [9.0, 7.0]
         """
-        name, _, threshold = figure.partition(" ")
-        if threshold:
-            place = THRESHOLDS.index(threshold)
-            return np.array([run[name][place] for run in self.runs], dtype=np.float64)
-        return np.array([run[name] for run in self.runs], dtype=np.float64)
+        return np.array([figure_of(run, figure) for run in self.runs], dtype=np.float64)
 
     def median(self, figure: str) -> float:
         return float(np.median(self.values(figure)))

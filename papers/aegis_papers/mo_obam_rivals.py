@@ -32,7 +32,7 @@ def table_8a(table: Table, scores: Scores, trained: dict[str, Any]) -> Section:
         ]
     for k in (10, 15):
         claims += _stood(table, scores, k, "many", "LR", AHEAD, source="Table VIIIa, text")
-        claims.append(_text_of_zheng(table, k, "many", "LR", LEVEL_WITH, source="Table VIIIa, text"))
+        claims.append(_text_of_zheng(k, "many", "LR", LEVEL_WITH, source="Table VIIIa, text"))
     return Section(
         title="Table VIIIa: German credit, lower protection, models after each anonymizer",
         text=(
@@ -50,9 +50,9 @@ def table_8b(table: Table, scores: Scores) -> Section:
     source = "Table VIIIb, text"
     claims = [
         *_stood(table, scores, 20, "four", "LR", AHEAD, source=source),
-        _text_of_zheng(table, 20, "four", "LR", LEVEL_WITH, source=source),
-        _text_of_zheng(table, 10, "four", "NB", AHEAD, source="Table VIII, text"),
-        _text_of_zheng(table, 20, "four", "NB", AHEAD, source="Table VIII, text"),
+        _text_of_zheng(20, "four", "LR", LEVEL_WITH, source=source),
+        _text_of_zheng(10, "four", "NB", AHEAD, source="Table VIII, text"),
+        _text_of_zheng(20, "four", "NB", AHEAD, source="Table VIII, text"),
     ]
     return Section(
         title="Table VIIIb: German credit, higher protection, models after each anonymizer",
@@ -85,18 +85,14 @@ def table_9(table: Table, scores: Scores, *, part: str) -> Section:
                 as_printed=f"{mostly} ({standings.count(AHEAD)} ahead, {standings.count(BEHIND)} behind)"
                 if standings
                 else None,
-                verdict=Verdict.NOT_COMPARABLE
-                if not standings
-                else Verdict.SAME
-                if mostly == printed
-                else Verdict.DIFFERENT,
+                verdict=Verdict.of(mostly == printed if standings else None),
                 why=_tested(table, scores, method, model)
                 if standings
                 else "Not trained by the recipe after k-anonymity.",
             )
         )
     if part == "b":
-        claims.append(_text_of_zheng(table, 20, "four", "SVM", BEHIND, source="Table IX, text"))
+        claims.append(_text_of_zheng(20, "four", "SVM", BEHIND, source="Table IX, text"))
     return Section(
         title=f"Table IX{part}: Adult, {'lower' if part == 'a' else 'higher'} protection, models after each anonymizer",
         text=(
@@ -176,11 +172,7 @@ def _stood(
             source=source,
             printed=statement,
             as_printed=None if stood is None else f"{stood}{gap}",
-            verdict=Verdict.NOT_COMPARABLE
-            if stood is None
-            else Verdict.SAME
-            if stood == statement
-            else Verdict.DIFFERENT,
+            verdict=Verdict.of(None if stood is None else stood == statement),
             why="" if p is None or stood == statement else f"p = {p:.2g} by the recipe.",
         )
     ]
@@ -197,7 +189,7 @@ def _not_zheng(what: str, source: str, score: float, trained: dict[str, Any], k:
     )
 
 
-def _text_of_zheng(table: Table, k: int, method: str, model: str, statement: str, *, source: str) -> Claim:
+def _text_of_zheng(k: int, method: str, model: str, statement: str, *, source: str) -> Claim:
     return Claim(
         what=f"k = {k}: Zheng et al. beside MO-OBAM ({method} classes), {model}",
         source=source,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from aegis_papers.mo_obam_data import Table
-from aegis_papers.mo_obam_paper import THRESHOLDS, Printed
+from aegis_papers.mo_obam_paper import THRESHOLDS, Printed, figure_of
 from aegis_papers.mo_obam_repeats import Repeats
 from aegis_papers.reproduction import Between, Claim, judged
 
@@ -31,14 +32,18 @@ def counted(
         ("k-member", "Zheng et al. (ours: our own k-member)", printed.zheng),
     ):
         for figure, verb in figures.items():
+
+            def lower(ours: Any, other: Any, figure: str = figure) -> bool:
+                return bool(figure_of(ours, figure) < figure_of(other, figure))
+
             repeated = sum(drawn.median(figure) < orders[k].median(figure) for k in table.ks)
             claims.append(
                 judged(
                     what=f"values of k at which MO-OBAM {verb} {words}",
                     source=source,
-                    printed=sum(_cell(printed.mo_obam[k], figure) < _cell(theirs[k], figure) for k in table.ks),
+                    printed=sum(lower(asdict(printed.mo_obam[k]), asdict(theirs[k])) for k in table.ks),
                     as_printed=repeated if rival == "mdav" else None,
-                    ours=sum(_of(rows["many"][str(k)], figure) < _of(rows[rival][str(k)], figure) for k in table.ks),
+                    ours=sum(lower(rows["many"][str(k)], rows[rival][str(k)]) for k in table.ks),
                     unit=unit,
                     why="" if rival == "mdav" else _ZHENG,
                 )
@@ -60,14 +65,6 @@ def counted(
         )
     )
     return claims
-
-
-def _cell(row: Any, figure: str) -> float:
-    return float(row.loss if figure == "loss" else row.linkage[THRESHOLDS.index(figure.split()[1])])
-
-
-def _of(row: dict[str, Any], figure: str) -> float:
-    return float(row["loss"] if figure == "loss" else row["linkage"][THRESHOLDS.index(figure.split()[1])])
 
 
 def decreases(

@@ -8,7 +8,7 @@ from typing import Any
 
 from aegis.candidates.clusters.risk import risk_before
 from aegis_papers.mo_obam_data import Table, figures
-from aegis_papers.mo_obam_paper import THRESHOLDS, Printed, Row
+from aegis_papers.mo_obam_paper import THRESHOLDS, Printed, Row, figure_of
 from aegis_papers.mo_obam_repeats import Repeats, drawn_runs, mdav_orders
 from aegis_papers.mo_obam_statements import NOT_A_MULTIPLE, counted, decreases
 from aegis_papers.reproduction import Claim, RangeFigure, RangeRow, Section, TableFigure, Verdict, judged
@@ -108,48 +108,29 @@ def _before(table: Table) -> dict[str, Any]:
 
 
 def _baseline(printed: Printed, before: dict[str, Any]) -> list[Claim]:
-    row, source = printed.baseline, printed.table
-    assert row.homogeneity is not None
-    odd = before["homogeneity"] != row.homogeneity
     return [
-        judged(what="original: classes", source=source, printed=row.classes, as_printed=before["classes"]),
-        *(
-            judged(
-                what=f"original: people at linkage risk at {tau}",
-                source=source,
-                printed=theirs,
-                as_printed=counted_here,
-                unit="people",
-            )
-            for tau, theirs, counted_here in zip(THRESHOLDS, row.linkage, before["linkage"], strict=True)
-        ),
         judged(
-            what="original: people whose secret is certain",
-            source=source,
-            printed=row.homogeneity,
-            as_printed=before["homogeneity"],
-            unit="people",
-            why=_HOMOGENEITY if odd else "",
-        ),
+            what=f"original: {words}",
+            source=printed.table,
+            printed=theirs,
+            as_printed=figure_of(before, name),
+            unit=unit,
+            why=_HOMOGENEITY if name == "homogeneity" and figure_of(before, name) != theirs else "",
+        )
+        for name, words, unit, theirs in printed.baseline.cells
+        if name != "loss"
     ]
 
 
 def _row(source: str, who: str, row: Row, runs: Repeats, ours: dict[str, Any], *, why: str) -> list[Claim]:
     """One printed row, cell by cell. Fewer classes are no merit, so they have no test."""
-    cells: list[tuple[str, str, float, float, str]] = [
-        ("classes", "classes", row.classes, ours["classes"], ""),
-        ("loss", "information loss", row.loss, round(ours["loss"], 6), ""),
-    ]
-    for tau, theirs, mine in zip(THRESHOLDS, row.linkage, ours["linkage"], strict=True):
-        cells.append((f"linkage {tau}", f"people at linkage risk at {tau}", theirs, mine, "people"))
-    if row.homogeneity is not None:
-        cells.append(("homogeneity", "people whose secret is certain", row.homogeneity, ours["homogeneity"], "people"))
     claims = []
-    for name, words, figure, reached, unit in cells:
+    for name, words, unit, theirs in row.cells:
+        reached = round(figure_of(ours, name), 6)
         claim = judged(
             what=f"{who}: {words}",
             source=source,
-            printed=figure,
+            printed=theirs,
             as_printed=round(runs.median(name), 6),
             spread=runs.spread(name),
             ours=reached,
@@ -170,24 +151,16 @@ def _zheng(table: Table, printed: Printed, k: int, ours: dict[str, Any]) -> list
         if impossible
         else ""
     ) + NOT_ZHENG
-    cells: list[tuple[str, float, float, str]] = [
-        ("classes", row.classes, ours["classes"], ""),
-        ("information loss", row.loss, round(ours["loss"], 6), ""),
-    ]
-    for tau, theirs, mine in zip(THRESHOLDS, row.linkage, ours["linkage"], strict=True):
-        cells.append((f"people at linkage risk at {tau}", theirs, mine, "people"))
-    if row.homogeneity is not None:
-        cells.append(("people whose secret is certain", row.homogeneity, ours["homogeneity"], "people"))
     return [
         judged(
             what=f"Zheng et al., k = {k}, l = 2 (ours: our own k-member): {words}",
             source=source,
             printed=theirs,
-            ours=mine,
+            ours=round(figure_of(ours, name), 6),
             unit=unit,
             why=why,
         )
-        for words, theirs, mine, unit in cells
+        for name, words, unit, theirs in row.cells
     ]
 
 
@@ -201,14 +174,10 @@ def _losses(
         ("many", "MO-OBAM", printed.mo_obam, dict.fromkeys(table.ks, drawn)),
     ):
         for k in table.ks:
-            spread, mine = of[k].spread("loss"), float(rows[method][str(k)]["loss"])
-            assert spread.low is not None
-            assert spread.high is not None
-            value = theirs[k].loss
             shown += [
-                RangeRow.point(label=f"{words}, k = {k}, printed", value=value),
-                RangeRow(label="as printed", value=of[k].median("loss"), low=spread.low, high=spread.high),
-                RangeRow.point(label="ours", value=mine, marked=True),
+                RangeRow.of(f"{words}, k = {k}, printed", theirs[k].loss),
+                RangeRow.of("as printed", of[k].median("loss"), of[k].spread("loss")),
+                RangeRow.of("ours", rows[method][str(k)]["loss"], marked=True),
             ]
     return RangeFigure(
         title=f"Information loss on {table.source.name}",

@@ -104,7 +104,7 @@ def _train(
             spent = losses(layers, training_features[:, places], answers[places], counted)
             return spent.sum(), spent
 
-        (_, each), gradient = jax.value_and_grad(total, has_aux=True)(layers)
+        (_, by_network), gradient = jax.value_and_grad(total, has_aux=True)(layers)
         count = count + 1.0
         rate = RATE * jnp.sqrt(1.0 - SECOND_DECAY**count) / (1.0 - FIRST_DECAY**count)
         means = jax.tree.map(lambda m, g: FIRST_DECAY * m + (1 - FIRST_DECAY) * g, means, gradient)
@@ -112,7 +112,7 @@ def _train(
         layers = jax.tree.map(
             lambda w, m, v: w - going[:, None, None] * rate * m / (jnp.sqrt(v) + TINY), layers, means, squares
         )
-        return (layers, means, squares, count, going), each * counted.sum()
+        return (layers, means, squares, count, going), by_network * counted.sum()
 
     @jax.jit
     def epoch(state: Any, order: Any) -> Any:

@@ -6,7 +6,7 @@ Nothing is drawn and nothing is trained here: a chapter fills these values, a re
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -22,9 +22,9 @@ class Verdict(StrEnum):
     NOT_COMPARABLE = "not comparable"
 
     @classmethod
-    def of(cls, same: bool) -> Verdict:
-        """The verdict on something that can be compared."""
-        return cls.SAME if same else cls.DIFFERENT
+    def of(cls, same: bool | None) -> Verdict:
+        """Same or different; None is not comparable."""
+        return cls.NOT_COMPARABLE if same is None else cls.SAME if same else cls.DIFFERENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +192,12 @@ class Series:
         if len(self.x) != len(self.y) or (self.band is not None and len(self.band) != len(self.x)):
             raise InputError(f"the series {self.name!r} has x, y and band of different lengths")
 
+    @classmethod
+    def through(cls, name: str, points: Iterable[tuple[float, float]]) -> Series:
+        """A line through points (x, y)."""
+        pairs = tuple(points)
+        return cls(name=name, x=tuple(x for x, _ in pairs), y=tuple(y for _, y in pairs))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineFigure:
@@ -219,9 +225,13 @@ class RangeRow:
     marked: bool = False
 
     @classmethod
-    def point(cls, label: str, value: float, *, note: str = "", marked: bool = False) -> RangeRow:
-        """A value without a range."""
-        return cls(label=label, value=value, low=value, high=value, note=note, marked=marked)
+    def of(
+        cls, label: str, value: float, spread: Between | None = None, *, note: str = "", marked: bool = False
+    ) -> RangeRow:
+        """A value in the spread of its runs, a point without one."""
+        low, high = (None, None) if spread is None else (spread.low, spread.high)
+        ends = (value, value) if low is None or high is None else (low, high)
+        return cls(label=label, value=value, low=ends[0], high=ends[1], note=note, marked=marked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,5 +377,5 @@ def _figure(figure: Figure) -> dict[str, Any]:
             "rows": _plain(figure.rows),
             "caption": figure.caption,
         }
-    made: dict[str, Any] = _plain(asdict(figure))
-    return made
+    shown: dict[str, Any] = _plain(asdict(figure))
+    return shown

@@ -146,7 +146,7 @@ class AttackResult:
     @classmethod
     def of(
         cls,
-        made: Attack,
+        method: Attack,
         answer: Claims | NotApplicable,
         *,
         releases: tuple[str, ...],
@@ -156,8 +156,8 @@ class AttackResult:
         """The result of an attack from the claims that it made."""
         if isinstance(answer, NotApplicable):
             return cls(
-                name=made.name,
-                knows=made.knows,
+                name=method.name,
+                knows=method.knows,
                 releases=releases,
                 releases_seen=releases_seen,
                 people=0,
@@ -173,11 +173,11 @@ class AttackResult:
         right = answer.singled_out if answer.right is None else answer.right
         interval = clopper_pearson(right, answer.singled_out)
         share = right / answer.singled_out if answer.singled_out else 0.0
-        sure = interval[0] if made.statistical else share
+        sure = interval[0] if method.statistical else share
         exposed = max(0.0, sure - answer.baseline) * answer.singled_out / max(answer.people, 1)
         return cls(
-            name=made.name,
-            knows=made.knows,
+            name=method.name,
+            knows=method.knows,
             releases=releases,
             releases_seen=releases_seen,
             people=answer.people,
@@ -191,8 +191,11 @@ class AttackResult:
         )
 
 
-def clopper_pearson(right: int, claims: int, *, level: float = 0.95) -> tuple[float, float]:
-    """How sure a share is that was counted on so many people: its exact interval, ``right`` of ``claims`` being right.
+_TAIL = (1 - 0.95) / 2
+
+
+def clopper_pearson(right: int, claims: int) -> tuple[float, float]:
+    """The exact 95 % interval of the share of claims that are right, ``right`` of ``claims`` being so.
 
     >>> [round(end, 4) for end in clopper_pearson(0, 10)]
     [0.0, 0.3085]
@@ -203,7 +206,6 @@ def clopper_pearson(right: int, claims: int, *, level: float = 0.95) -> tuple[fl
 
     if not 0 <= right <= claims:
         raise ValueError("no more claims can be right than were made")
-    tail = (1 - level) / 2
-    low = 0.0 if right == 0 else float(betaincinv(right, claims - right + 1, tail))
-    high = 1.0 if right == claims else float(betaincinv(right + 1, claims - right, 1 - tail))
+    low = 0.0 if right == 0 else float(betaincinv(right, claims - right + 1, _TAIL))
+    high = 1.0 if right == claims else float(betaincinv(right + 1, claims - right, 1 - _TAIL))
     return low, high

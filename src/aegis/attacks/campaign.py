@@ -14,7 +14,7 @@ def chosen_attacks(names: Sequence[str], scene: Scene) -> tuple[Attack, ...]:
     """The named attacks; without names all that this scene has a use for."""
     if names:
         return tuple(ATTACKS[name] for name in dict.fromkeys(names))
-    return tuple(made for _, made in ATTACKS.items() if scene.people is not None or not made.needs_original)
+    return tuple(method for _, method in ATTACKS.items() if scene.people is not None or not method.needs_original)
 
 
 def run_attacks(
@@ -29,10 +29,10 @@ def run_attacks(
     Attacks that read off groups are also run on all releases, linked row by row: groups are smaller there.
     """
     results = []
-    for number, made in enumerate(_knowing_too(attacks, scene.told)):
+    for number, method in enumerate(_knowing_too(attacks, scene.told)):
         if progress is not None:
-            progress(number, len(attacks), made.name)
-        results.append(_result(made, scene, (limits or {}).get(made.name)))
+            progress(number, len(attacks), method.name)
+        results.append(_result(method, scene, (limits or {}).get(method.name)))
     if progress is not None:
         progress(len(attacks), len(attacks), "done")
     return tuple(results)
@@ -43,24 +43,24 @@ def _knowing_too(attacks: Sequence[Attack], told: Sequence[str]) -> tuple[Attack
     if not told:
         return tuple(attacks)
     too = f"quasi-identifiers (and what they tell: {', '.join(told)})"
-    return tuple(replace(made, knows=made.knows.replace("quasi-identifiers", too, 1)) for made in attacks)
+    return tuple(replace(method, knows=method.knows.replace("quasi-identifiers", too, 1)) for method in attacks)
 
 
-def _result(made: Attack, scene: Scene, limit: float | None) -> AttackResult:
+def _result(method: Attack, scene: Scene, limit: float | None) -> AttackResult:
     names = tuple(release.name for release in scene.releases)
-    seen = len(names) if made.together or made.linked else 1
-    if len(names) < made.least_releases:
+    seen = len(names) if method.together or method.linked else 1
+    if len(names) < method.least_releases:
         too_few = NotApplicable(reason="there is one release only")
-        return AttackResult.of(made, too_few, releases=names, releases_seen=seen, limit=limit)
-    if made.together:
-        return AttackResult.of(made, made.run(scene), releases=names, releases_seen=seen, limit=limit)
+        return AttackResult.of(method, too_few, releases=names, releases_seen=seen, limit=limit)
+    if method.together:
+        return AttackResult.of(method, method.run(scene), releases=names, releases_seen=seen, limit=limit)
     answers = [
         AttackResult.of(
-            made, made.run(scene.of_one(release)), releases=(release.name,), releases_seen=seen, limit=limit
+            method, method.run(scene.of_one(release)), releases=(release.name,), releases_seen=seen, limit=limit
         )
         for release in scene.releases
     ]
-    if made.linked and len(names) > 1:
-        linked = made.run(scene.linked())
-        answers.append(AttackResult.of(made, linked, releases=names, releases_seen=seen, limit=limit))
+    if method.linked and len(names) > 1:
+        linked = method.run(scene.linked())
+        answers.append(AttackResult.of(method, linked, releases=names, releases_seen=seen, limit=limit))
     return max(answers, key=lambda answer: (answer.not_applicable is None, answer.exposed_share, answer.right or 0))

@@ -132,31 +132,31 @@ def joined(first: View, second: View) -> View:
     partner = np.full(first.rows, -1, dtype=np.int64)
     partner[links.first] = links.second
     columns = {}
-    for name, mine in first.columns.items():
+    for name, own in first.columns.items():
         if name not in second.columns:
-            columns[name] = mine
+            columns[name] = own
             continue
-        columns[name] = _met(mine, second.columns[name], partner)
+        columns[name] = _met(own, second.columns[name], partner)
     for name, other in second.columns.items():
         if name not in first.columns:
             columns[name] = _added(other, partner)
     return View(rows=first.rows, columns=columns, derived=(*first.derived, *second.derived))
 
 
-def _met(mine: ReadColumn, other: ReadColumn, partner: Codes) -> ReadColumn:
+def _met(own: ReadColumn, other: ReadColumn, partner: Codes) -> ReadColumn:
     """What a row says of a column together with its partner."""
     linked = partner >= 0
     theirs = np.where(linked, other.codes[np.maximum(partner, 0)], -1)
-    first, group = group_rows(np.stack([mine.codes, theirs + 1], axis=1), [len(mine.texts), len(other.texts) + 1])
-    a, b = mine.codes[first], theirs[first]
-    both = mine.reading.met_with(other.reading, a, np.maximum(b, 0))
-    alone = mine.reading.met_with(mine.reading, a, a)
+    first, group = group_rows(np.stack([own.codes, theirs + 1], axis=1), [len(own.texts), len(other.texts) + 1])
+    a, b = own.codes[first], theirs[first]
+    both = own.reading.met_with(other.reading, a, np.maximum(b, 0))
+    alone = own.reading.met_with(own.reading, a, a)
     low, high = np.where(b >= 0, both.low, alone.low), np.where(b >= 0, both.high, alone.high)
     start = np.where(b >= 0, both.start, np.where(alone.start >= 0, alone.start + len(both.member), -1))
     reading = Reading(
         size=both.size, low=low, high=high, start=start, member=np.concatenate([both.member, alone.member])
     )
-    texts = tuple(mine.texts[i] for i in a.tolist())
+    texts = tuple(own.texts[i] for i in a.tolist())
     return ReadColumn(texts=texts, codes=group, reading=reading)
 
 

@@ -15,7 +15,7 @@ from aegis.privacy.policy import Policy
 
 def classes_of_rows(sample: Sample, columns: tuple[str, ...], rows: Places, contents: tuple[str, ...]) -> ClassTable:
     """The class table of some rows of a sample, with the label and further contents."""
-    held = {
+    coded_contents = {
         name: (sample.histograms[name].domain, sample.codes[name][rows].astype(np.int64))
         for name in contents
         if name != sample.label
@@ -25,7 +25,7 @@ def classes_of_rows(sample: Sample, columns: tuple[str, ...], rows: Places, cont
         domains=[sample.histograms[name].domain for name in columns],
         codes=np.column_stack([sample.codes[name][rows] for name in columns]).astype(np.int64),
         counts=np.ones(len(rows), dtype=np.int64),
-        contents={**held, sample.label: (sample.label_domain, sample.label_codes[rows].astype(np.int64))},
+        contents={**coded_contents, sample.label: (sample.label_domain, sample.label_codes[rows].astype(np.int64))},
         encoded=True,
     )
 

@@ -94,8 +94,8 @@ class ClassTable:
             persons = None if persons is None else (persons[0], persons[1][keep])
         star = suppressed is not None and bool(suppressed.any())
         keys = None if star or persons is not None else packed(list(zip(codes.T, map(width_of, domains), strict=True)))
-        made = None if keys is None else _arranged(domains, keys, counts, contents)
-        tuples, sizes, class_contents, group = made or _grouped(
+        arranged = None if keys is None else _arranged(domains, keys, counts, contents)
+        tuples, sizes, class_contents, group = arranged or _grouped(
             domains, codes, counts, contents, suppressed if star else None
         )
         people = None
@@ -134,10 +134,10 @@ class ClassTable:
 
         None where a tuple, a value and a count do not fit into one number. The keys are used up.
         """
-        made = _arranged(domains, keys, counts, contents)
-        if made is None:
+        arranged = _arranged(domains, keys, counts, contents)
+        if arranged is None:
             return None
-        tuples, sizes, class_contents, _ = made
+        tuples, sizes, class_contents, _ = arranged
         return cls(columns=tuple(columns), domains=tuple(domains), tuples=tuples, sizes=sizes, contents=class_contents)
 
     @property
@@ -289,7 +289,7 @@ def _arranged(
     wanted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
     class_contents, sizes, distinct = {}, counts, keys
     for number, (name, (domain, values)) in enumerate(wanted.items(), start=1):
-        made = Content.arranged(
+        content = Content.arranged(
             domain=domain,
             keys=keys,
             key_width=sum(widths),
@@ -297,9 +297,9 @@ def _arranged(
             counts=counts,
             overwrite=number == len(wanted),
         )
-        if made is None:
+        if content is None:
             return None
-        class_contents[name], distinct = made
+        class_contents[name], distinct = content
         sizes = class_contents[name].sizes
     return Tuples.packed(distinct, widths), sizes, class_contents if contents else {}, None
 

@@ -62,12 +62,12 @@ class People:
             )
             for name, (domain, values) in contents.items()
         }
-        (mine, who), count = _distinct([owners, persons], records)
+        (distinct_owners, distinct_persons), count = _distinct([owners, persons], records)
         return cls(
             column=column,
             classes=classes,
-            owners=mine,
-            persons=who,
+            owners=distinct_owners,
+            persons=distinct_persons,
             records=count,
             held=values_of,
             everybody=len(np.unique(persons)),
@@ -150,18 +150,18 @@ class HeldValues:
         cls, *, domain: Domain, owners: Codes, values: Codes, persons: Codes, records: Codes, classes: int
     ) -> HeldValues:
         """From entries in any order, repeated ones too; the entries are those of the whole published table."""
-        (mine, value, who), count = _distinct([owners, values, persons], records)
-        made = cls(
+        (distinct_owners, value, distinct_persons), count = _distinct([owners, values, persons], records)
+        entries = cls(
             domain=domain,
             classes=classes,
-            owners=mine,
+            owners=distinct_owners,
             values=value,
-            persons=who,
+            persons=distinct_persons,
             records=count,
             holders=np.zeros(0, dtype=np.int64),
             reference=np.zeros(0, dtype=np.int64),
         )
-        return made.with_new_reference()
+        return entries.with_new_reference()
 
     def with_new_reference(self) -> HeldValues:
         (value, who), count = _distinct([self.values, self.persons], self.records)

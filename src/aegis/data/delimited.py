@@ -74,62 +74,39 @@ def read(
     codec = _codec(encoding)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise DataError("the delimiter must be one character, such as a comma, a semicolon, a tab or a bar")
-    with unpacked(path) as plain, as_utf8(plain, None if codec in _ENCODINGS else codec, named=path.name) as text:
-        return _read_plain(
-            connection,
-            text,
-            path,
-            delimiter=delimiter,
-            encoding=_ENCODINGS.get(codec, "utf-8"),
-            missing=missing,
-            as_text=as_text,
-            texts=texts,
-            header=header,
+    encoding = _ENCODINGS.get(codec, "utf-8")
+    with unpacked(path) as plain, as_utf8(plain, None if codec in _ENCODINGS else codec, named=path.name) as readable:
+        header = _header_line(readable, encoding, named=path.name) if header is None else header
+        delimiter = delimiter or delimiter_of(header)
+        names = names_of(header, delimiter, path)
+        database = connection.con
+        columns = "{" + ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in names) + "}"
+        nulls = "[" + ", ".join(quoted_text(text) for text in ("", *missing)) + "]"
+        parsed = (
+            f"read_csv({quoted_text(str(readable))}, delim={quoted_text(delimiter)}, quote='\"', escape='\"', "
+            f"header=true, auto_detect=false, columns={columns}, nullstr={nulls}, encoding={quoted_text(encoding)}, "
+            "strict_mode=true, null_padding=false)"
         )
-
-
-def _read_plain(
-    connection: Any,
-    plain: Path,
-    path: Path,
-    *,
-    delimiter: str | None,
-    encoding: str,
-    missing: Sequence[str],
-    as_text: bool,
-    texts: Sequence[str],
-    header: str | None,
-) -> ir.Table:
-    """The same of a file that is not compressed; errors name the one that was given."""
-    header = _header_line(plain, encoding, named=path.name) if header is None else header
-    delimiter = delimiter or delimiter_of(header)
-    names = names_of(header, delimiter, path)
-    database = connection.con
-    columns = "{" + ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in names) + "}"
-    nulls = "[" + ", ".join(quoted_text(text) for text in ("", *missing)) + "]"
-    parsed = (
-        f"read_csv({quoted_text(str(plain))}, delim={quoted_text(delimiter)}, quote='\"', escape='\"', header=true, "
-        f"auto_detect=false, columns={columns}, nullstr={nulls}, encoding={quoted_text(encoding)}, "
-        "strict_mode=true, null_padding=false)"
-    )
-    try:
-        _load(database, parsed, plain, encoding)
-        fields = _record_fields(database, names)
-        if not fields and not as_text:
-            types = _types(database, names, texts)
-            typed = ", ".join(f"CAST({quoted_name(name)} AS {types[name]}) AS {quoted_name(name)}" for name in names)
-            database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  quoted
-            database.execute("DROP TABLE aegis_text")
-    except Exception as error:  # the engine quotes the line in its message: say it in our own words
-        if is_interruption(error):
-            raise KeyboardInterrupt from None
-        raise DataError(_explain(str(error), path, delimiter, encoding)) from None
-    if fields:  # its names would be cell values, and every later message could show them
-        raise DataError(
-            f"the first line of {path.name} looks like a record, not a header: {fields} of its fields are numbers, "
-            "dates or other values of the kind that their columns hold; add a header line"
-        )
-    return connection.table("aegis_text" if as_text else "aegis_data")
+        try:
+            _load(database, parsed, readable, encoding)
+            fields = _record_fields(database, names)
+            if not fields and not as_text:
+                types = _types(database, names, texts)
+                typed = ", ".join(
+                    f"CAST({quoted_name(name)} AS {types[name]}) AS {quoted_name(name)}" for name in names
+                )
+                database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  quoted
+                database.execute("DROP TABLE aegis_text")
+        except Exception as error:  # the engine quotes the line in its message: say it in our own words
+            if is_interruption(error):
+                raise KeyboardInterrupt from None
+            raise DataError(_explain(str(error), path, delimiter, encoding)) from None
+        if fields:  # its names would be cell values, and every later message could show them
+            raise DataError(
+                f"the first line of {path.name} looks like a record, not a header: {fields} of its fields are numbers, "
+                "dates or other values of the kind that their columns hold; add a header line"
+            )
+        return connection.table("aegis_text" if as_text else "aegis_data")
 
 
 def _load(database: Any, parsed: str, plain: Path, encoding: str) -> None:

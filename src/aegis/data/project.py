@@ -66,8 +66,8 @@ class Project:
     @property
     def is_decided(self) -> bool:
         """Whether roles, policy and a candidate are: masks, or a method that makes a table."""
-        made = self.configuration is not None or "method" in (self.chosen or {})
-        return self.has_roles and self.policy is not None and made
+        has_candidate = self.configuration is not None or "method" in (self.chosen or {})
+        return self.has_roles and self.policy is not None and has_candidate
 
     @property
     def source(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,7 +260,6 @@ def gold_of(
     label: str,
     models: Sequence[str] = GOLD_MODELS,
     plan: SplitPlan | None = None,
-    encoding: Encoding = ENCODING,
     cache: ResultCache | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -280,7 +279,6 @@ def gold_of(
             label=label,
             models=models,
             plan=plan,
-            encoding=encoding,
             cache=cache,
             jobs=jobs,
             progress=None if progress is None else _further(progress, done, total),
@@ -288,14 +286,7 @@ def gold_of(
         scores.update(zip(places, gold.scores, strict=True))
     assert gold is not None, "there is at least one candidate"
     in_order = tuple(scores[place] for place in range(len(candidates)))
-    return GoldStandard(
-        models=gold.models,
-        splits=gold.splits,
-        training_rows=gold.training_rows,
-        test_rows=gold.test_rows,
-        scores=in_order,
-        cpu_seconds=sum(score.cpu_seconds for score in in_order),
-    )
+    return replace(gold, scores=in_order, cpu_seconds=sum(score.cpu_seconds for score in in_order))
 
 
 def _further(progress: Progress, before: int, total: int) -> Progress:

@@ -69,11 +69,11 @@ class ModelTable:
         """The table of one split: what is fitted is fitted on the rows ``training``."""
         if self.refit is None:
             return replace(self, codes=self.seen_by(testing), tested={})
-        made = self.refit.recoded(training)
+        refitted = self.refit.recoded(training)
         return replace(
             self,
-            domains={**self.domains, **{name: domain for name, (domain, _) in made.items()}},
-            codes={**self.codes, **{name: codes for name, (_, codes) in made.items()}},
+            domains={**self.domains, **{name: domain for name, (domain, _) in refitted.items()}},
+            codes={**self.codes, **{name: codes for name, (_, codes) in refitted.items()}},
             refit=None,
         )
 

@@ -117,11 +117,11 @@ def _seen_together(
 ) -> dict[float, tuple[Fitted, ...]]:
     """The shares at which no column is told by what all releases say together; ``notes`` say of the others why not."""
     safe: dict[float, tuple[Fitted, ...]] = {}
-    for place, (share, made) in enumerate(kept.items()):
-        private = {fitted.mechanism.column: _private(sample[fitted.mechanism.column]) for fitted in made}
+    for place, (share, fits) in enumerate(kept.items()):
+        private = {fitted.mechanism.column: _private(sample[fitted.mechanism.column]) for fitted in fits}
         rng = np.random.default_rng([seed, place, 1])
         try:
-            safe[share] = audited_together(made, private, parties=parties, names=(), rng=rng, quick=True)
+            safe[share] = audited_together(fits, private, parties=parties, names=(), rng=rng, quick=True)
         except (SanitizerError, GuaranteeError) as error:
             notes.append(f"nothing is sanitized at {100 * share:.0f} %: with all releases in sight, {error}")
     return safe
@@ -139,10 +139,10 @@ def _fitted(
     """One audited mechanism for each share of the error that the authorised party has without a release, or why not."""
     private = _private(values)
     left = _left(private, side, number=_is_number(values))
-    made: dict[float, Fitted | str] = {}
+    by_share: dict[float, Fitted | str] = {}
     for place, share in enumerate(shares):
         try:
-            made[share] = fit(
+            by_share[share] = fit(
                 private,
                 column=name,
                 authorized=side,
@@ -153,8 +153,8 @@ def _fitted(
                 quick=True,
             )
         except (SanitizerError, GuaranteeError) as error:
-            made[share] = str(error)
-    return made
+            by_share[share] = str(error)
+    return by_share
 
 
 def _private(values: NDArray[Any]) -> NDArray[Any]:

@@ -65,14 +65,14 @@ class SplitPlan:
             )
         return np.sort(training[: self.most_training_rows]), np.sort(testing[: self.most_test_rows])
 
-    def interval(self, values: Sequence[float], *, sure: float = 0.95) -> tuple[float, float]:
-        """A confidence interval of the mean over splits, widened because the splits share rows (Nadeau, Bengio)."""
+    def interval(self, values: Sequence[float]) -> tuple[float, float]:
+        """The 95 % interval of the mean over splits, widened because the splits share rows (Nadeau, Bengio)."""
         mean = float(np.mean(values))
         if len(values) < 2:
             return -math.inf, math.inf
         variance = float(np.var(values, ddof=1))
         error = math.sqrt(variance * (1.0 / len(values) + self.test_share / (1.0 - self.test_share)))
-        half = float(student.ppf(0.5 + sure / 2, len(values) - 1)) * error
+        half = float(student.ppf(0.975, len(values) - 1)) * error
         return mean - half, mean + half
 
 

@@ -44,7 +44,7 @@ class FirstRows:
 def first_rows(table: pa.Table, schema: Schema) -> FirstRows:
     """The rows of ``table``, which are the first of one with this schema, as codes."""
     codes = {column.name: _codes(table[column.name], column.kind) for column in schema}
-    codes = {name: each for name, each in codes.items() if each.max(initial=0) > 0}
+    codes = {name: column_codes for name, column_codes in codes.items() if column_codes.max(initial=0) > 0}
     exact, parts, numbers = {}, {}, {}
     for column in schema:
         name, kind = column.name, column.kind
@@ -56,10 +56,12 @@ def first_rows(table: pa.Table, schema: Schema) -> FirstRows:
             in_order = _in_order(packed.dictionary, indices)
             if in_order.max() > codes[name].max():
                 exact[name] = in_order
-            numbers[name] = {what: _spread(each, indices) for what, each in _measures(packed.dictionary, kind).items()}
+            numbers[name] = {
+                measure: _spread(values, indices) for measure, values in _measures(packed.dictionary, kind).items()
+            }
         parts[name] = {
-            part: np.append(np.unique(each, return_inverse=True)[1] + 1, 0)[indices].astype(np.int64)
-            for part, each in parts_of(packed.dictionary, kind).items()
+            part: np.append(np.unique(values, return_inverse=True)[1] + 1, 0)[indices].astype(np.int64)
+            for part, values in parts_of(packed.dictionary, kind).items()
         }
     return FirstRows(rows=len(table), codes=codes, exact=exact, parts=parts, numbers=numbers)
 

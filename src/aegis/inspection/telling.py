@@ -28,7 +28,9 @@ _ENOUGH_AGAIN = 0.5
 """Where a value occurs again in this share of the rows, those alone say what it tells."""
 _SAME = 1e-6
 _ROWS_OF_A_SKETCH, _WORTH_A_LOOK = 2_000, 0.5
-"""Two columns are first tried on a few rows: there are many pairs, and most tell nothing."""
+"""Parts and pairs of columns are first tried on a few rows: there are many, and most tell nothing."""
+_RARE = 0.01
+"""What so few rows have as can be guessed wrongly is not tried on a few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +100,9 @@ def gives_away(rows: FirstRows, column: str, other: str) -> Tells:
     by_value = _learnt(column, other, left, rows.values(other))
     if by_value.share >= _GIVES_AWAY:
         return by_value
-    by_part = max(_by_parts(rows, column, other), key=lambda each: each.share, default=by_value)
+    by_part = max(_by_parts(rows, column, other), key=lambda answer: answer.share, default=by_value)
     if by_part.share >= _GIVES_AWAY or other not in rows.exact:
-        return max(by_part, by_value, key=lambda each: each.share)
+        return max(by_part, by_value, key=lambda answer: answer.share)
     return replace(_learnt(column, other, left, rows.codes[other]), ranges=_ranges(rows, other))
 
 
@@ -119,7 +121,7 @@ def leaks(rows: FirstRows, label: str, columns: Sequence[str]) -> tuple[Tells, .
     if label not in rows.codes:
         return ()
     shares = (tells(rows, column, label) for column in columns if column in rows.codes and column != label)
-    return tuple(each for each in shares if each.share >= _TELLS and each.right >= _RIGHT)
+    return tuple(share for share in shares if share.share >= _TELLS and share.right >= _RIGHT)
 
 
 def following(rows: FirstRows, known: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
@@ -128,21 +130,21 @@ def following(rows: FirstRows, known: Sequence[str], others: Sequence[str]) -> t
 
     One that several tell is named once, by the first.
     """
-    found: dict[str, Tells] = {}
+    telling: dict[str, Tells] = {}
     present = [column for column in known if column in rows.codes]
     wanted = [other for other in others if other in rows.codes]
     for column in present:
         for other in wanted:
-            if other in found or column == other:
+            if other in telling or column == other:
                 continue
             share = lets_know(rows, column, other)
             if _shows(share, rows.rows):
-                found[other] = share
+                telling[other] = share
     for left, right in itertools.combinations([column for column in present if column in rows.numbers], 2):
-        open_columns = [other for other in wanted if other not in found and other not in (left, right)]
+        open_columns = [other for other in wanted if other not in telling and other not in (left, right)]
         for share in _by_both(rows, left, right, open_columns):
-            found.setdefault(share.other, share)
-    return tuple(found.values())
+            telling.setdefault(share.other, share)
+    return tuple(telling.values())
 
 
 def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> tuple[Tells, ...]:
@@ -177,12 +179,12 @@ def _best(shares: Iterator[Tells]) -> Tells:
     return best
 
 
-def _with_ranges(rows: FirstRows, told: Tells, left: Codes, *, in_order: bool) -> Tells:
+def _with_ranges(rows: FirstRows, by_value: Tells, left: Codes, *, in_order: bool) -> Tells:
     """The same, or how well the range is told where the value is not."""
-    if told.other not in rows.exact or told.share >= _TELLS:
-        return told
-    in_range = _learnt(told.column, told.other, left, rows.codes[told.other], in_order=in_order)
-    return replace(in_range, ranges=_ranges(rows, told.other))
+    if by_value.other not in rows.exact or by_value.share >= _TELLS:
+        return by_value
+    in_range = _learnt(by_value.column, by_value.other, left, rows.codes[by_value.other], in_order=in_order)
+    return replace(in_range, ranges=_ranges(rows, by_value.other))
 
 
 def _by_value_or_part(rows: FirstRows, column: str, other: str) -> Iterator[Tells]:
@@ -192,8 +194,10 @@ def _by_value_or_part(rows: FirstRows, column: str, other: str) -> Iterator[Tell
 
 def _by_parts(rows: FirstRows, column: str, other: str) -> Iterator[Tells]:
     for part, left in rows.parts.get(column, {}).items():
-        for told in _both_ways(column, other, left, rows.values(other)):
-            yield replace(told, part=part)
+        if not _is_worth_a_look(left, rows.codes[other]):
+            continue
+        for learnt in _both_ways(column, other, left, rows.values(other)):
+            yield replace(learnt, part=part)
 
 
 def _both_ways(column: str, other: str, left: Codes, right: Codes, *, in_order: bool = True) -> Iterator[Tells]:
@@ -203,7 +207,6 @@ def _both_ways(column: str, other: str, left: Codes, right: Codes, *, in_order: 
 
 def _by_both(rows: FirstRows, left: str, right: str, others: Sequence[str]) -> Iterator[Tells]:
     """What the differences and the sum of two columns of numbers or dates tell."""
-    sketch = slice(0, _ROWS_OF_A_SKETCH)
     for made in _made_of(rows.numbers[left], rows.numbers[right]):
         codes = _in_order(made)
         for other in others:
@@ -211,7 +214,7 @@ def _by_both(rows: FirstRows, left: str, right: str, others: Sequence[str]) -> I
                 guessing = float((np.bincount(rows.values(other)) / rows.rows).max())
                 yield Tells(column=left, other=other, right=1.0, guessing=guessing, beside=right)
                 continue
-            if _learnt(left, other, codes[sketch], rows.codes[other][sketch], in_order=True).share < _WORTH_A_LOOK:
+            if not _is_worth_a_look(codes, rows.codes[other]):
                 continue
             whole = _learnt(left, other, codes, rows.values(other), in_order=True)
             share = _with_ranges(rows, whole, codes, in_order=True)
@@ -221,8 +224,8 @@ def _by_both(rows: FirstRows, left: str, right: str, others: Sequence[str]) -> I
 
 def _is_apart_by_one_number(made: Floats, other: Mapping[str, Floats]) -> bool:
     """Whether a column is what was made, or differs from it by the same number in every row that has both."""
-    for each in other.values():
-        apart = (each - made)[~np.isnan(each - made)]
+    for measure in other.values():
+        apart = (measure - made)[~np.isnan(measure - made)]
         if len(apart) >= _FEWEST_ERRORS and np.ptp(made[~np.isnan(made)]) > 0 and np.ptp(apart) < _SAME:
             return True
     return False
@@ -236,10 +239,24 @@ def _made_of(left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Iterato
             yield np.floor((later["date"] - earlier["date"]) / 10_000)
         yield left["year"] - right["year"]
         return
-    for one, other in itertools.product(("", "year"), repeat=2):
-        if one in left and other in right:
-            yield left[one] - right[other]
-            yield left[one] + right[other]
+    for first, second in itertools.product(("", "year"), repeat=2):
+        if first in left and second in right:
+            yield left[first] - right[second]
+            yield left[first] + right[second]
+
+
+def _is_worth_a_look(left: Codes, right: Codes) -> bool:
+    """Whether something may be told, judged by some of the rows."""
+    if len(left) <= _ROWS_OF_A_SKETCH:
+        return True
+    some = _some(len(left))
+    told = _learnt("", "", left[some], right[some], in_order=True)
+    return told.share >= _WORTH_A_LOOK or told.guessing > 1 - _RARE
+
+
+@lru_cache(maxsize=4)
+def _some(rows: int) -> Codes:
+    return np.random.default_rng(1).choice(rows, size=_ROWS_OF_A_SKETCH, replace=False)
 
 
 def _in_order(numbers: Floats) -> Codes:
@@ -273,9 +290,9 @@ def _learnt(
     order = np.argsort(counts, kind="stable")  # the most common comes last and stays
     best[pairs[order] // size] = pairs[order] % size
     if again:
-        known = np.zeros(len(best), dtype=bool)
-        known[pairs // size] = True
-        tried = test & known[left]
+        seen = np.zeros(len(best), dtype=bool)
+        seen[pairs // size] = True
+        tried = test & seen[left]
         if tried.sum() < _ENOUGH_AGAIN * test.sum():
             return nothing
         test = tried

@@ -117,13 +117,13 @@ def _most(matches: Sequence[object]) -> bool:
 def _of_written(dates: Sequence[str]) -> Parts:
     """The parts of dates in the order of ISO 8601; nothing where many are none."""
     read = np.array([_date(text) for text in dates], dtype="datetime64[us]")
-    there = ~np.isnat(read)
-    if there.sum() < _MOSTLY * len(read):
+    present = ~np.isnat(read)
+    if present.sum() < _MOSTLY * len(read):
         return {}
-    parts = of_times(read[there])
+    parts = of_times(read[present])
     filled = {name: np.full(len(read), codes.min() - 1, dtype=np.int64) for name, codes in parts.items()}
     for name, codes in parts.items():
-        filled[name][there] = codes
+        filled[name][present] = codes
     return filled
 
 

@@ -43,15 +43,15 @@ _FULL = {"aegis", "name", "label", "roles", "masks", "hierarchies"}
 class _Hierarchies:
     """Where the hierarchies of one file come from."""
 
-    given: Mapping[str, Hierarchy]
+    declared: Mapping[str, Hierarchy]
     inline: Mapping[str, Hierarchy]
     folder: Path | None
 
     def find(self, name: str) -> Hierarchy | None:
         if name in self.inline:
             return self.inline[name]
-        if name in self.given:
-            return self.given[name]
+        if name in self.declared:
+            return self.declared[name]
         if self.folder is None:
             return None
         if name.endswith(".csv") and (self.folder / name).is_file():
@@ -92,7 +92,7 @@ def configurations_from_mapping(
     if is_published(content):
         label, masks = masks_of_published(content)
         return [Configuration(name=name, masks=masks, label=label)]
-    source = _Hierarchies(given=hierarchies or {}, inline=_inline(content), folder=folder)
+    source = _Hierarchies(declared=hierarchies or {}, inline=_inline(content), folder=folder)
     if "configurations" not in content:
         return [_one(content, name, source)]
     listed = content["configurations"]

@@ -159,8 +159,8 @@ def _published() -> dict[str, Any]:
     steps = []
     for function, (mask, names) in FUNCTIONS.items():
         whole = parameters_schema(mask)
-        listed = {theirs: whole["properties"][ours] for theirs, ours in names.items()}
-        needed = [theirs for theirs, ours in names.items() if ours in whole.get("required", ())]
+        listed = {published: whole["properties"][ours] for published, ours in names.items()}
+        needed = [published for published, ours in names.items() if ours in whole.get("required", ())]
         params: dict[str, Any] = {"type": "object", "properties": listed, "additionalProperties": False}
         if needed:
             params["required"] = needed

@@ -88,9 +88,9 @@ def retained_share(measure: AttributeMeasure, original: Numbers, masked: Numbers
     sign = 1.0 if measure.higher_is_better else -1.0
     before = (sign * (original - blank)).sum(axis=-1)
     after = (sign * (masked - blank)).sum(axis=-1)
-    something = before > 1e-12
+    positive = before > 1e-12
     gained = np.where(after > 1e-12, np.inf, 1.0)
-    return np.where(something, after / np.where(something, before, 1.0), gained)
+    return np.where(positive, after / np.where(positive, before, 1.0), gained)
 
 
 def is_borrowed(share: Numbers) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from aegis.candidates.sanitizers.gaussian import (
     problem_from_json,
     proposition_1,
 )
-from aegis.candidates.sanitizers.mixtures import Library, best_mixture, erasure_losses, library, plain_noise
+from aegis.candidates.sanitizers.mixtures import Library, best_mixture, erasure_losses, plain_library, plain_noise
 from aegis.errors import SanitizerError
 
 VARIANCES = st.floats(0.3, 20.0)
@@ -140,7 +140,7 @@ def test_a_release_never_hurts_its_reader_and_more_side_information_never_does(
 @pytest.fixture(scope="module")
 def paper_library() -> Library:
     problem = paper_problem()
-    return library(
+    return plain_library(
         authorized_variance=problem.max_distortion,
         adversary_variances=tuple(problem.saturation_losses),
         epsilon=0.1 * problem.private_std,

@@ -17,6 +17,7 @@ from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.determined import CERTAIN_CAP, VALUE_CAP
 from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.learned import Learned
+from aegis.candidates.sanitizers.measured_components import FLOOR_SHARE
 from aegis.candidates.sanitizers.mechanism import (
     BinMechanism,
     CategoryMechanism,
@@ -26,7 +27,6 @@ from aegis.candidates.sanitizers.mechanism import (
     write_model,
 )
 from aegis.candidates.sanitizers.mixtures import Mixture
-from aegis.candidates.sanitizers.number_fitting import FLOOR_SHARE
 from aegis.candidates.sanitizers.proof import law_free_figures
 from aegis.candidates.sanitizers.starts import start_weights
 from aegis.commands.sanitize import exposed_words

@@ -18,7 +18,7 @@ pytest.importorskip("jax")
 
 from aegis.candidates.sanitizers.finite_training import train_finite
 from aegis.candidates.sanitizers.learned import gaussian_sample, measured_library, train_gaussian
-from aegis.candidates.sanitizers.training import Trained, train
+from aegis.candidates.sanitizers.number_training import Trained, train
 from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings
 
 SHORT = TrainingSettings(steps=600, epochs=6, warmup_steps=100)

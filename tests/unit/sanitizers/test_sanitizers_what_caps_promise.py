@@ -20,8 +20,8 @@ from aegis.candidates.sanitizers.caps import CERTAIN, Caps
 from aegis.candidates.sanitizers.cones import UNDECIDED, cone_of
 from aegis.candidates.sanitizers.costs import zero_one
 from aegis.candidates.sanitizers.fitting import fit
-from aegis.candidates.sanitizers.law import Law, NearlySure, exact_law
-from aegis.candidates.sanitizers.nearly_sure import nearly_sure
+from aegis.candidates.sanitizers.law import Law, exact_law
+from aegis.candidates.sanitizers.nearly_sure import NearlySure, nearly_sure
 from aegis.candidates.sanitizers.proof import AdversaryProof, adversary_proofs, figures_over_set
 from aegis.errors import SanitizerError, VerificationError
 

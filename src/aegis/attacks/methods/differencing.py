@@ -76,11 +76,11 @@ def only_in_one(first: HeldRelease, other: HeldRelease, names: list[str]) -> Cod
         parts.append(np.concatenate([merged[0][first.texts[name][1]], merged[1][other.texts[name][1]]]))
         sizes.append(len(texts))
     group = group_rows(np.stack(parts, axis=1), sizes)[1]
-    mine, theirs = group[: first.view.rows], group[first.view.rows :]
+    first_groups, second_groups = group[: first.view.rows], group[first.view.rows :]
     groups = int(group.max(initial=-1)) + 1
     # Of rows that are alike the first ones have a partner, the others do not.
-    order = np.argsort(mine, kind="stable")
-    begins = np.searchsorted(mine[order], np.arange(groups))
-    which = np.empty(len(mine), dtype=np.int64)
-    which[order] = np.arange(len(mine)) - begins[mine[order]]
-    return np.flatnonzero(which >= np.bincount(theirs, minlength=groups)[mine])
+    order = np.argsort(first_groups, kind="stable")
+    begins = np.searchsorted(first_groups[order], np.arange(groups))
+    which = np.empty(len(first_groups), dtype=np.int64)
+    which[order] = np.arange(len(first_groups)) - begins[first_groups[order]]
+    return np.flatnonzero(which >= np.bincount(second_groups, minlength=groups)[first_groups])

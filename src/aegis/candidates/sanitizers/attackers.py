@@ -236,8 +236,8 @@ def fit_table_shares(release: Floats, side: Floats, codes: Ints, *, size: int) -
             [shown, *(np.searchsorted(cut, summary(rows)) for summary, cut in zip(summaries, cuts, strict=True))]
         )
 
-    held, cells = np.unique(places(release[:, 0], side), axis=0, return_inverse=True)
-    votes = np.zeros((len(held), size))
+    present, cells = np.unique(places(release[:, 0], side), axis=0, return_inverse=True)
+    votes = np.zeros((len(present), size))
     np.add.at(votes, (cells.ravel(), codes), 1.0)
     # ties and combinations that these rows do not show fall back on the symbol's own values, symbols that never occur
     # on those of all rows
@@ -246,9 +246,9 @@ def fit_table_shares(release: Floats, side: Floats, codes: Ints, *, size: int) -
     by_symbol[by_symbol.sum(axis=1) == 0] = by_symbol.sum(axis=0)
     by_symbol += (np.bincount(codes, minlength=size) + 0.5) / (len(codes) + 0.5 * size)
     by_symbol /= by_symbol.sum(axis=1, keepdims=True)
-    votes += by_symbol[held[:, 0]]
+    votes += by_symbol[present[:, 0]]
     stated = votes / votes.sum(axis=1, keepdims=True)
-    place = {row.tobytes(): cell for cell, row in enumerate(held)}
+    place = {row.tobytes(): cell for cell, row in enumerate(present)}
 
     def shares(rows: Floats) -> Floats:
         # the features of a table attacker are the symbol in the first column and side information in the others

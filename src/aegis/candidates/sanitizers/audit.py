@@ -214,12 +214,12 @@ def _fitted_stating(
     """Attackers that state how likely each value is."""
     view = party.view.rows(slice(0, len(x)))
     features, codes = view.features(), x.astype(np.int64)
-    made = _given(party)
+    attacks = _given(party)
     for name in names:
         most = TREE_ROWS if name == "trees" else None
-        made[name] = _on_features(attackers.stating(name, features[:most], codes[:most], size=values, seed=seed))
-    made["table"] = _on_features(attackers.fit_table_shares(view.release, view.side, codes, size=values))
-    return made
+        attacks[name] = _on_features(attackers.stating(name, features[:most], codes[:most], size=values, seed=seed))
+    attacks["table"] = _on_features(attackers.fit_table_shares(view.release, view.side, codes, size=values))
+    return attacks
 
 
 def _fitted(
@@ -227,7 +227,7 @@ def _fitted(
 ) -> dict[str, Callable[[View], Floats]]:
     view = party.view.rows(slice(0, fitting))
     features = view.features()
-    made = _given(party)
+    attacks = _given(party)
     fitters: dict[str, Callable[[], attackers.Guess]] = {
         "network": lambda: attackers.fit_network(features, x, kind, seed=seed),
         "trees": lambda: attackers.fit_trees(features[:TREE_ROWS], x[:TREE_ROWS], kind, seed=seed),
@@ -237,12 +237,12 @@ def _fitted(
         fitters["table"] = lambda: attackers.fit_table(view.release, view.side, x)
         names = (*names, "table")
     else:
-        made["linear"] = _on_features(attackers.fit_linear(features, x))
+        attacks["linear"] = _on_features(attackers.fit_linear(features, x))
         if view.side.shape[1] > 0:
-            made["histogram"] = _histogram(view, x)
+            attacks["histogram"] = _histogram(view, x)
     for name in names:
-        made[name] = _on_features(fitters[name]())
-    return made
+        attacks[name] = _on_features(fitters[name]())
+    return attacks
 
 
 def _given(party: Evidence) -> dict[str, Callable[[View], Floats]]:

@@ -36,10 +36,10 @@ def most_a_belief_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *
         chosen = chosen[bounds[chosen] > enough]
         done += chosen.size
         new_corners, new_worth = _halved(problem, prices, corners[chosen], worth[chosen])
-        held = ~_outside(cone, new_corners)
-        new_corners, new_worth = new_corners[held], new_worth[held]
+        inside = ~_outside(cone, new_corners)
+        new_corners, new_worth = new_corners[inside], new_worth[inside]
         # what holds for a simplex holds for its halves
-        new_bounds = np.minimum(_bounds(problem, prices, new_corners, new_worth), np.tile(bounds[chosen], 2)[held])
+        new_bounds = np.minimum(_bounds(problem, prices, new_corners, new_worth), np.tile(bounds[chosen], 2)[inside])
         rest = np.ones(bounds.size, dtype=bool)
         rest[chosen] = False
         corners = np.concatenate([corners[rest], new_corners])

@@ -59,7 +59,7 @@ def column_values(sample: Sample, name: str) -> NDArray[Any]:
 
 def _coded(mechanism: Mechanism, drawn: Mapping[str, NDArray[Any]], part: Part) -> list[SplitColumn]:
     """What a mechanism released, as codes: numbers in their order, symbols and components as categories."""
-    made = []
+    columns = []
     for place, released in enumerate(drawn.values()):
         distinct, places = np.unique(released, return_inverse=True)
         codes = places.astype(np.int32)
@@ -68,5 +68,5 @@ def _coded(mechanism: Mechanism, drawn: Mapping[str, NDArray[Any]], part: Part) 
             if (component := drawn.get(f"{mechanism.column}_component")) is not None:
                 codes[np.isin(component, mechanism.silent)] = len(distinct)
             column = CodedColumn(size=len(distinct) + 1, numbers=np.append(distinct.astype(np.float64), np.nan))
-        made.append(SplitColumn(column, training=codes[part.training], testing=codes[part.testing]))
-    return made
+        columns.append(SplitColumn(column, training=codes[part.training], testing=codes[part.testing]))
+    return columns

@@ -66,7 +66,9 @@ def fit_category(x: NDArray[np.str_], split: Split, encoders: Sequence[Encoder],
         cost=by_log if split.log else by_guess,
         largest_cost=by_log.largest if split.log else float(by_guess.matrix.max()),
         slack=by_log.slack if split.log else 0.0,
-        made=lambda release: CategoryMechanism(column=split.column, values=named, release=release, parts=split.parts),
+        mechanism_of=lambda release: CategoryMechanism(
+            column=split.column, values=named, release=release, parts=split.parts
+        ),
         category=True,
         parts=tuple(
             np.unique([value.split(BETWEEN)[place] for value in named], return_inverse=True)[1]
@@ -86,16 +88,16 @@ def fit_bins(x: Floats, split: Split, encoders: Sequence[Encoder], caps: Caps) -
         raise SanitizerError(
             f"nearly all rows of column '{split.column}' hold one value; there are no bins to hide it in"
         )
-    held = np.maximum(np.bincount(codes, minlength=size), 1)
-    means = np.bincount(codes, weights=x, minlength=size) / held
-    variances = np.maximum(np.bincount(codes, weights=x**2, minlength=size) / held - means**2, 0.0)
+    records = np.maximum(np.bincount(codes, minlength=size), 1)
+    means = np.bincount(codes, weights=x, minlength=size) / records
+    variances = np.maximum(np.bincount(codes, weights=x**2, minlength=size) / records - means**2, 0.0)
     column = SymbolColumn(
         codes=codes,
         size=size,
         cost=SquaredCost(means, variances),
         largest_cost=float(np.ptp(x)) ** 2,
         slack=0.0,
-        made=lambda release: BinMechanism(column=split.column, edges=edges, release=release),
+        mechanism_of=lambda release: BinMechanism(column=split.column, edges=edges, release=release),
         category=False,
     )
     return _fitted(column, Evaluator.of_number(split, x), encoders, caps)
@@ -295,7 +297,7 @@ def _proof(
     kept_share, local_dp = law_free_figures(optimum.release)
     posterior, leakage, open_share = figures_over_set(problem.law, optimum.release, caps)
     under_law, _, exempt_share = figures_over_set(problem.law.estimate, optimum.release, caps)
-    held = (caps.posterior is None or posterior <= caps.posterior + _ROUNDING) and (
+    holds = (caps.posterior is None or posterior <= caps.posterior + _ROUNDING) and (
         caps.leakage is None or (leakage is not None and leakage <= caps.leakage + _ROUNDING)
     )  # local differential privacy needs no law
     most = min(problem.silent_losses)  # nobody errs by more than without a release
@@ -313,7 +315,7 @@ def _proof(
             empirical.append(_squared_loss(evaluator.truth[rows], codes, coded, optimum.release))
     return Proof(
         caps=caps,
-        holds_for_set=held,
+        holds_for_set=holds,
         confidence=CONFIDENCE,
         rows_of_set=problem.law.rows,
         rows_of_losses=len(codes),

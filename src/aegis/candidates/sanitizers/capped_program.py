@@ -133,7 +133,7 @@ def _searched(problem: CappedProblem, *, feasible: bool = False) -> tuple[Capped
         prices = master.prices()
         worth = symbol_values(problem, prices, pool)
         order = np.argsort(-worth, kind="stable")[:60]
-        made: list[Floats] = []
+        added: list[Floats] = []
         seen: set[bytes] = set()
         for place in order:
             rule = _rule_key(problem, pool[place])
@@ -142,10 +142,10 @@ def _searched(problem: CappedProblem, *, feasible: bool = False) -> tuple[Capped
             seen.add(rule)
             symbol, value = best_symbol(problem, cone, prices, pool[place])
             if value > _GAIN * scale:
-                made.append(symbol)
+                added.append(symbol)
             if len(seen) >= _ADDED:
                 break
-        if not made:
+        if not added:
             if feasible or not isinstance(problem.cost, MatrixCost):
                 break  # only a matrix has as many tangents as guesses, so that all of them are soon there
             if not tight and master.solve(rounds=_TIGHTENING):
@@ -156,9 +156,9 @@ def _searched(problem: CappedProblem, *, feasible: bool = False) -> tuple[Capped
                 break
             master = again
             continue
-        pool = np.vstack([pool, made])
+        pool = np.vstack([pool, added])
         master.drop_unused()
-        master.add(np.array(made))
+        master.add(np.array(added))
     return optimum_of(problem, master), master.missed
 
 
@@ -205,8 +205,8 @@ def _pool(law: Law, cone: Cone, rng: np.random.Generator) -> Floats:
     rough = np.vstack([singles, np.ones((1, size)), pairs, 1.0 - singles, drawn, even])
     rough = rough[rough.max(axis=1) > 0]
     rough = rough / (rough @ law.prior)[:, None]
-    held = cone.drawn_in(rough)
-    return np.asarray(held / (held @ law.prior)[:, None])
+    inside = cone.drawn_in(rough)
+    return np.asarray(inside / (inside @ law.prior)[:, None])
 
 
 def _spread(pool: Floats, problem: CappedProblem) -> Floats:

@@ -71,15 +71,17 @@ def _forecast(shares: Callable[[Floats], Floats], side: Floats, size: int, *, fi
     """The likeliest value and, where enough rows have it, whether it is likelier than usual."""
     likely = shares(side)
     guess, top = likely.argmax(axis=1), likely.max(axis=1)
-    held = np.bincount(guess, minlength=size)
-    common = [int(value) for value in np.argsort(-held, kind="stable")[:_MOST_CLASSES] if held[value] >= _FEWEST // 2]
+    records = np.bincount(guess, minlength=size)
+    common = [
+        int(value) for value in np.argsort(-records, kind="stable")[:_MOST_CLASSES] if records[value] >= _FEWEST // 2
+    ]
     first: dict[int, int] = {}
     middle = np.full(size, np.inf)
     count = 0
     for value in common:
         first[value] = count
         count += 1
-        if fine and held[value] >= 2 * _FEWEST:
+        if fine and records[value] >= 2 * _FEWEST:
             middle[value] = float(np.quantile(top[guess == value], 0.6))
             count += 1
     place = np.array([first.get(value, count) for value in range(size)])

@@ -86,8 +86,8 @@ def cone_of(law: Law, caps: Caps) -> Cone:
     if caps.local_dp is not None:
         rows.extend(np.eye(size + 1)[x] - math.exp(caps.local_dp) * np.eye(size + 1)[size] for x in range(size))
     for sure in law.nearly_sure:
-        held = float(sure.shares @ sure.values)
-        if held < UNDECIDED:
+        chance = float(sure.shares @ sure.values)
+        if chance < UNDECIDED:
             rows.extend(_posterior_row(sure.values, sure.shares, sure.shares, UNDECIDED, strict=True))
     if not rows:
         return Cone(np.zeros((0, size)), np.zeros(0))

@@ -119,9 +119,9 @@ class LogCost:
 
     def best(self, weights: Floats) -> Floats:
         """See `Cost`."""
-        held = np.maximum(weights, 0.0)  # a program's solution may be a rounding below zero
-        total = np.maximum(held.sum(axis=-1, keepdims=True), 1e-300)
-        return np.asarray(-np.log2((1 - self.size * _DOUBT) * held / total + _DOUBT))
+        positive = np.maximum(weights, 0.0)  # a program's solution may be a rounding below zero
+        total = np.maximum(positive.sum(axis=-1, keepdims=True), 1e-300)
+        return np.asarray(-np.log2((1 - self.size * _DOUBT) * positive / total + _DOUBT))
 
     def tangents(self) -> Floats:
         """See `Cost`."""

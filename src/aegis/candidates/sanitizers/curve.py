@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from aegis.candidates.sanitizers.audit import AuditReport
 from aegis.candidates.sanitizers.exposure import Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
-from aegis.result import Result, plain
+from aegis.result import UNWRITTEN, Result, plain
 
-_PICTURES = ("mixture", "learned_mixture", "table")  # what a point holds for pictures only
+if TYPE_CHECKING:
+    from aegis.candidates.sanitizers.finite import FiniteProblem
+    from aegis.candidates.sanitizers.gaussian import GaussianProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +50,9 @@ class CurvePoint:
     learned: float | None = None
     claimed_distortion: float | None = None
     baselines: dict[str, float] = field(default_factory=dict)
-    mixture: Mixture | None = field(default=None, repr=False, compare=False)
-    learned_mixture: Mixture | None = field(default=None, repr=False, compare=False)
-    table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    mixture: Mixture | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+    learned_mixture: Mixture | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+    table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
 
     @classmethod
     def audited(cls, report: AuditReport, **figures: Any) -> CurvePoint:
@@ -67,11 +69,6 @@ class CurvePoint:
             **figures,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The point as the command line prints it."""
-        shown = (figure.name for figure in fields(self) if figure.name not in _PICTURES)
-        return {name: plain(getattr(self, name)) for name in shown}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seconds:
@@ -80,6 +77,17 @@ class Seconds:
     compile: float
     train: float
     audit: float
+
+
+class Training(Protocol):
+    """What a curve tells of a run of trainings."""
+
+    @property
+    def device(self) -> str: ...
+    @property
+    def compile_seconds(self) -> float: ...
+    @property
+    def train_seconds(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +104,34 @@ class Curve(Result):
     saturation_losses: tuple[float, ...]
     private_mean: float | None = None
     private_std: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        problem: GaussianProblem | FiniteProblem,
+        points: Sequence[CurvePoint],
+        *,
+        kind: str,
+        training: Training | None,
+        audit_seconds: float,
+        seed: int,
+        capped: bool = False,
+    ) -> Self:
+        """The curve of a problem; ``training`` is the run that found its releases, None for closed forms."""
+        return cls(
+            kind=kind,
+            points=tuple(points),
+            device="none" if training is None else training.device,
+            seconds=Seconds(
+                compile=0.0 if training is None else training.compile_seconds,
+                train=0.0 if training is None else training.train_seconds,
+                audit=audit_seconds,
+            ),
+            seed=seed,
+            capped=capped,
+            saturation_distortion=problem.max_distortion,
+            saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
+        )
 
     @property
     def mean_ratio(self) -> float:
@@ -129,7 +165,7 @@ class Curve(Result):
         """The whole curve as the command line prints it."""
         return {
             "kind": self.kind,
-            "points": [point.to_json() for point in self.points],
+            "points": plain(self.points),
             "mean_ratio": self.mean_ratio,
             "device": self.device,
             "seconds": plain(self.seconds),

@@ -40,17 +40,17 @@ class Encoder:
     @classmethod
     def fit(cls, columns: Mapping[str, NDArray[Any]], *, party: str) -> Encoder:
         """Look at each column once: numbers for their mean and spread, categories for their values."""
-        made = []
+        encoded = []
         for name, values in columns.items():
             refuse_missing(values, name=name)
             if values.dtype.kind in "iuf":
                 numbers = values.astype(np.float64)
-                made.append(EncodedColumn(name=name, mean=float(numbers.mean()), std=float(numbers.std()) or 1.0))
+                encoded.append(EncodedColumn(name=name, mean=float(numbers.mean()), std=float(numbers.std()) or 1.0))
                 continue
             levels, counts = np.unique(values.astype(str), return_counts=True)
             common = levels[np.argsort(-counts, kind="stable")[:_LEVELS]]
             place = np.repeat(np.arange(levels.size), counts)
-            made.append(
+            encoded.append(
                 EncodedColumn(
                     name=name,
                     mean=float(place.mean()),
@@ -59,7 +59,7 @@ class Encoder:
                     indicators=tuple(str(level) for level in common),
                 )
             )
-        return cls(columns=tuple(made), party=party)
+        return cls(columns=tuple(encoded), party=party)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class Encoder:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Encoder:
         """An encoder from what `to_json` gave."""
-        made = [
+        encoded = [
             EncodedColumn(
                 name=str(entry["name"]),
                 mean=float(entry["mean"]),
@@ -111,7 +111,7 @@ class Encoder:
             )
             for entry in content["columns"]
         ]
-        return cls(columns=tuple(made), party=str(content["party"]))
+        return cls(columns=tuple(encoded), party=str(content["party"]))
 
 
 def encode_side(columns: Mapping[str, NDArray[Any]], *, rows: int, party: str) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
-from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
+from aegis.candidates.sanitizers.curve import Curve, CurvePoint, check_counts, targets
 from aegis.candidates.sanitizers.finite import FiniteProblem, draw, release_loss
 from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.mechanism import draw_symbols
@@ -48,7 +48,7 @@ def finite_curve(
         )
     aims = targets(problem.max_distortion, points)
     programs = [optimum(problem, distortion=aim, symbols=symbols) for aim in aims]
-    device, compiling, training = "none", 0.0, 0.0
+    trained = None
     releases = [program.release for program in programs]
     learned: list[float | None] = [None] * points
     if trials > 0:
@@ -67,18 +67,17 @@ def finite_curve(
                 seed=seed,
                 progress=progress,
             )
-        device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds
         releases = [trained.best(point) for point in range(points)]
         learned = [float(problem.losses_of(release).min()) for release in releases]
     began = time.perf_counter()
-    made = []
+    audited = []
     for number, (aim, release) in enumerate(zip(aims, releases, strict=True)):
         if progress is not None:
             progress(number, points, "audit")
         report = audit_release(problem, release, rows=rows, attackers=attackers, seed=seed + 1000 + number)
         verify(report, distortion=aim, adversary_losses=problem.losses_of(release).tolist())
         theory = optimum(problem, distortion=aim, symbols=2).worst
-        made.append(
+        audited.append(
             CurvePoint.audited(
                 report,
                 target=aim,
@@ -94,15 +93,13 @@ def finite_curve(
                 table=release,
             )
         )
-    return Curve(
+    return Curve.of(
+        problem,
+        audited,
         kind="binary" if problem.prior.size == 2 else "finite",
-        points=tuple(made),
-        device=device,
-        seconds=Seconds(compile=compiling, train=training, audit=time.perf_counter() - began),
+        training=trained,
+        audit_seconds=time.perf_counter() - began,
         seed=seed,
-        capped=False,
-        saturation_distortion=problem.max_distortion,
-        saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
     )
 
 

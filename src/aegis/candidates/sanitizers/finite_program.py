@@ -48,11 +48,10 @@ def optimum(
     *,
     distortion: float,
     symbols: int | None = None,
-    most_rules: int = RULE_LIMIT,
 ) -> FiniteOptimum:
     """The best release at ``distortion``: over all alphabets, or with at most ``symbols`` symbols.
 
-    Above ``most_rules`` reconstruction rules the likeliest ones are used, and the result is not marked as exact.
+    Above `RULE_LIMIT` reconstruction rules the likeliest ones are used, and the result is not marked as exact.
     Caps on what a symbol may tell belong to `capped_program`.
 
     >>> from aegis.candidates.sanitizers.finite import binary_problem
@@ -64,7 +63,7 @@ def optimum(
     allowed = min(distortion, problem.max_distortion)
     if symbols is not None and symbols < 1:
         raise SanitizerError("a release needs at least one symbol")
-    rules, complete = useful_rules(problem.authorized, problem.distortion_cost, most=most_rules)
+    rules, complete = useful_rules(problem.authorized, problem.distortion_cost)
     if symbols is None or symbols >= len(rules):
         release = _linear_program(problem, allowed, rules)
         return _evaluated(problem, release, exact=complete)
@@ -92,7 +91,7 @@ def _linear_program(problem: FiniteProblem, allowed: float, rules: Rules) -> Flo
         raise NotConvergedError(
             "the linear program of the finite case was not solved; try a slightly larger distortion"
         )
-    return _to_release(problem, solution.x[: size * count].reshape(size, count))
+    return _to_release(solution.x[: size * count].reshape(size, count))
 
 
 def _mixed_integer_program(problem: FiniteProblem, allowed: float, symbols: int) -> Floats:
@@ -193,7 +192,7 @@ class _AdversarySystem:
         self.objective[-1] = -1.0
 
 
-def _to_release(problem: FiniteProblem, joint: Floats) -> Floats:
+def _to_release(joint: Floats) -> Floats:
     joint = np.clip(joint, 0.0, None)
     joint = joint[:, joint.sum(axis=0) > 1e-12]
     release: Floats = joint / joint.sum(axis=1, keepdims=True)

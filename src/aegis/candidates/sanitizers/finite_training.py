@@ -24,6 +24,9 @@ from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import SanitizerError
 from aegis.progress import Progress
 
+_RATE = 0.05
+_ROWS = (10_000, 2_000)  # drawn from the law, to train networks on and to judge them by
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiniteTraining:
@@ -51,7 +54,6 @@ def train_finite(
     symbols: int,
     trials: int = 15,
     steps: int = 3000,
-    learning_rate: float = 0.05,
     seed: int = 0,
 ) -> FiniteTraining:
     """Learn ``trials`` releases with ``symbols`` symbols for each target distortion."""
@@ -67,9 +69,7 @@ def train_finite(
     start = start + 4.0 * reveal * (jnp.arange(aims.size) % 2 == 0)[:, None, None]
     # a stiffer penalty suits targets where the frontier bends the wrong way, a softer one all others: trials take turns
     stiffness = jnp.tile(jnp.geomspace(4.0, 60.0, trials), len(targets))
-    program = jax.jit(
-        jax.vmap(lambda logits, aim, w: _climb(problem, logits, aim, w, steps=steps, learning_rate=learning_rate))
-    )
+    program = jax.jit(jax.vmap(lambda logits, aim, w: _climb(problem, logits, aim, w, steps=steps)))
     began = time.perf_counter()
     compiled = program.lower(start, aims, stiffness).compile()
     compiled_at = time.perf_counter()
@@ -93,13 +93,12 @@ def train_finite_from_rows(
     symbols: int,
     trials: int = 15,
     settings: SymbolSettings | None = None,
-    rows: int = 10_000,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> FiniteTraining:
     """The same from rows drawn from the law, by the networks of Algorithm 1; only the last correction knows the law."""
     rng = np.random.default_rng(seed)
-    sample, held_out = (coded_sample(problem, count, rng=rng) for count in (rows, max(2_000, rows // 5)))
+    sample, held_out = (coded_sample(problem, count, rng=rng) for count in _ROWS)
     trained = train_symbols(
         sample,
         held_out,
@@ -136,7 +135,7 @@ def _finished(problem: FiniteProblem, targets: Sequence[float], raw: Floats, **h
     )
 
 
-def _climb(problem: FiniteProblem, logits: Any, aim: Any, stiffness: Any, *, steps: int, learning_rate: float) -> Any:
+def _climb(problem: FiniteProblem, logits: Any, aim: Any, stiffness: Any, *, steps: int) -> Any:
     def bayes(release: Any, channel: Floats, cost: Floats, softness: Any) -> Any:
         joint = jnp.einsum("x,xf,xs->xfs", problem.prior, release, channel)
         options = jnp.einsum("xg,xfs->gfs", cost, joint)
@@ -156,7 +155,7 @@ def _climb(problem: FiniteProblem, logits: Any, aim: Any, stiffness: Any, *, ste
         logits, moments, multiplier = state
         progress = number / steps
         softness = jnp.maximum(0.3 * (1.0 - 1.4 * progress), 1e-3)
-        rate = learning_rate * (0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * progress)))
+        rate = _RATE * (0.01 + 0.99 * 0.5 * (1 + jnp.cos(jnp.pi * progress)))
         gradients, gap = jax.grad(objective, has_aux=True)(logits, multiplier, softness)
         logits, moments = optimizer_step(logits, gradients, moments, rate)
         return (jnp.clip(logits, -15.0, 15.0), moments, jnp.clip(multiplier + 0.02 * gap, -5.0, 50.0)), None

@@ -16,7 +16,7 @@ from aegis.arrays import Floats
 from aegis.candidates.sanitizers.attackers import View, with_flags
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
-from aegis.candidates.sanitizers.curve import Curve, CurvePoint, Seconds, check_counts, targets
+from aegis.candidates.sanitizers.curve import Curve, CurvePoint, check_counts, targets
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, proposition_1
 from aegis.candidates.sanitizers.learned import EPSILON_SHARE, Learned, measured_library, train_gaussian
 from aegis.candidates.sanitizers.mixtures import (
@@ -26,7 +26,7 @@ from aegis.candidates.sanitizers.mixtures import (
     Released,
     best_mixture,
     erasure_losses,
-    library,
+    plain_library,
     plain_noise,
 )
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
@@ -117,13 +117,13 @@ def gaussian_curve(
     rows = rows or AuditRows()
     aims = targets(problem.max_distortion, points)
     epsilon = EPSILON_SHARE * problem.private_std
-    shelf = library(
+    closed_forms = plain_library(
         authorized_variance=problem.max_distortion,
         adversary_variances=tuple(problem.saturation_losses),
         epsilon=epsilon,
     )
-    caps = [plain_noise(shelf, distortion=aim).pinned_shares for aim in aims]
-    device, compiling, training, learned = "none", 0.0, 0.0, None
+    caps = [plain_noise(closed_forms, distortion=aim).pinned_shares for aim in aims]
+    trained, learned = None, None
     if trials > 0:
         trained = train_gaussian(
             problem,
@@ -135,40 +135,39 @@ def gaussian_curve(
             checkpoint=checkpoint,
             progress=progress,
         )
-        device, compiling, training = trained.device, trained.compile_seconds, trained.train_seconds
         learned = measured_library(problem, trained, epsilon=epsilon, seed=seed, with_exposure=exposure_capped)
-    modulo = library(
+    modulo = plain_library(
         authorized_variance=problem.max_distortion,
         adversary_variances=tuple(problem.saturation_losses),
         epsilon=epsilon,
         family="modulo",
     )
     began = time.perf_counter()
-    made = []
+    audited = []
     for number, aim in enumerate(aims):
         if progress is not None:
             progress(number, points, "audit")
         cap = caps[number] if exposure_capped else None
-        best, report = _audited(problem, shelf, learned, aim, cap, rows, attackers, seed + 1000 + number, epsilon)
+        best, report = _audited(
+            problem, closed_forms, learned, aim, cap, rows, attackers, seed + 1000 + number, epsilon
+        )
         alone = None if learned is None else best_mixture(learned, distortion=aim, caps=cap)
-        made.append(_point(problem, aim, best, report, shelf, modulo, caps[number], alone))
-    return Curve(
+        audited.append(_point(problem, aim, best, report, closed_forms, modulo, caps[number], alone))
+    curve = Curve.of(
+        problem,
+        audited,
         kind="gaussian",
-        points=tuple(made),
-        device=device,
-        seconds=Seconds(compile=compiling, train=training, audit=time.perf_counter() - began),
+        training=trained,
+        audit_seconds=time.perf_counter() - began,
         seed=seed,
         capped=exposure_capped,
-        saturation_distortion=problem.max_distortion,
-        saturation_losses=tuple(float(loss) for loss in problem.saturation_losses),
-        private_mean=float(problem.mean[0]),
-        private_std=problem.private_std,
     )
+    return replace(curve, private_mean=float(problem.mean[0]), private_std=problem.private_std)
 
 
 def _audited(
     problem: GaussianProblem,
-    shelf: Library,
+    closed_forms: Library,
     learned: Library | None,
     aim: float,
     caps: Sequence[float] | None,
@@ -178,10 +177,10 @@ def _audited(
     epsilon: float,
 ) -> tuple[MixtureOptimum, AuditReport]:
     """The best mixture that survives its audit; a learned one that does not gives way to the closed forms."""
-    reference = max(plain_noise(shelf, distortion=aim).pinned_shares)
-    candidates = [best_mixture(shelf, distortion=aim, caps=caps)]
+    reference = max(plain_noise(closed_forms, distortion=aim).pinned_shares)
+    candidates = [best_mixture(closed_forms, distortion=aim, caps=caps)]
     if learned is not None:
-        both = best_mixture(shelf.joined(learned), distortion=aim, caps=caps)
+        both = best_mixture(closed_forms.joined(learned), distortion=aim, caps=caps)
         # a gain below one percent is within what measuring the components can miss
         if both.worst > 1.01 * candidates[0].worst:
             candidates.insert(0, both)
@@ -210,7 +209,7 @@ def _point(
     aim: float,
     best: MixtureOptimum,
     report: AuditReport,
-    shelf: Library,
+    closed_forms: Library,
     modulo: Library,
     reference: Sequence[float],
     learned: MixtureOptimum | None,
@@ -221,13 +220,13 @@ def _point(
         report,
         target=aim,
         theory=theory,
-        erasure=min(erasure_losses(shelf, distortion=aim)),
+        erasure=min(erasure_losses(closed_forms, distortion=aim)),
         ratio=report.worst / max(theory, at_own),
         method=method_of(best.mixture),
         learned=None if learned is None else learned.worst,
         baselines={
             "modulo": best_mixture(modulo, distortion=aim).worst,
-            "capped": best_mixture(shelf, distortion=aim, caps=reference).worst,
+            "capped": best_mixture(closed_forms, distortion=aim, caps=reference).worst,
         },
         mixture=best.mixture,
         learned_mixture=None if learned is None else learned.mixture,

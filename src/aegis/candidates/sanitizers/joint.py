@@ -72,13 +72,13 @@ def ranges_of(columns: Mapping[str, NDArray[Any]], names: Sequence[str]) -> Part
 def joined(columns: Mapping[str, NDArray[Any]], names: Sequence[str], ranges: Parts = ()) -> NDArray[np.str_]:
     """The tuple of every row, as text."""
     texts = []
-    for name, held in zip(names, ranges or (None,) * len(names), strict=True):
+    for name, cuts in zip(names, ranges or (None,) * len(names), strict=True):
         values = columns[name]
         refuse_missing(values, name=name)
-        if held is not None:
+        if cuts is not None:
             if values.dtype.kind not in "iuf":
                 raise SanitizerError(f"column '{name}' holds text where the model expects numbers")
-            texts.append(held.texts(values.astype(np.float64)).tolist())
+            texts.append(cuts.texts(values.astype(np.float64)).tolist())
         else:
             texts.append([str(value) for value in values])
     return np.array([BETWEEN.join(row) for row in zip(*texts, strict=True)])
@@ -95,13 +95,13 @@ def joint_cost(values: NDArray[np.str_], ranges: Parts = ()) -> Floats:
     """
     parts = np.array([value.split(BETWEEN) for value in np.unique(values)])
     costs = []
-    for place, held in enumerate(ranges or (None,) * parts.shape[1]):
+    for place, cuts in enumerate(ranges or (None,) * parts.shape[1]):
         column = parts[:, place]
-        if held is None:
+        if cuts is None:
             costs.append((column[:, None] != column[None, :]).astype(np.float64))
             continue
         numbers = column.astype(np.float64)
-        reach = max(held.means[-1] - held.means[0], np.finfo(float).tiny)
+        reach = max(cuts.means[-1] - cuts.means[0], np.finfo(float).tiny)
         costs.append(((numbers[:, None] - numbers[None, :]) / reach) ** 2)
     return np.asarray(np.mean(costs, axis=0))
 
@@ -110,7 +110,7 @@ def split_tuples(values: NDArray[np.str_], ranges: Parts) -> list[NDArray[Any]]:
     """The columns of tuples that `joined` made; a number in ranges as the number that stands for its range."""
     parts = np.array([str(value).split(BETWEEN) for value in values]).reshape(len(values), len(ranges))
     return [
-        parts[:, place] if held is None else parts[:, place].astype(np.float64) for place, held in enumerate(ranges)
+        parts[:, place] if cuts is None else parts[:, place].astype(np.float64) for place, cuts in enumerate(ranges)
     ]
 
 

@@ -14,17 +14,7 @@ import numpy as np
 from scipy.stats import beta
 
 from aegis.arrays import Floats, Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class NearlySure:
-    """What an adversary believes of some record before the release, and which values are not to become certain of it.
-
-    ``values`` marks one value, or those that share a column's value; ``shares`` is the adversary's prior.
-    """
-
-    values: Floats
-    shares: Floats
+from aegis.candidates.sanitizers.nearly_sure import NearlySure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -109,16 +99,16 @@ def estimated_law(
     )
 
 
-def interval(held: Floats, of: Floats, *, doubt: float) -> tuple[Floats, Floats]:
+def interval(successes: Floats, trials: Floats, *, doubt: float) -> tuple[Floats, Floats]:
     """Clopper–Pearson bounds of shares ``held / of`` that fail with probability at most ``doubt`` each.
 
     >>> low, high = interval(np.array([5.0]), np.array([10.0]), doubt=0.05)
     >>> [round(float(bound[0]), 3) for bound in (low, high)]
     [0.187, 0.813]
     """
-    rest = of - held
-    low = np.where(held > 0, beta.ppf(doubt / 2, np.maximum(held, 0.5), rest + 1), 0.0)
-    high = np.where(rest > 0, beta.ppf(1 - doubt / 2, held + 1, np.maximum(rest, 0.5)), 1.0)
+    rest = trials - successes
+    low = np.where(successes > 0, beta.ppf(doubt / 2, np.maximum(successes, 0.5), rest + 1), 0.0)
+    high = np.where(rest > 0, beta.ppf(1 - doubt / 2, successes + 1, np.maximum(rest, 0.5)), 1.0)
     return np.asarray(low), np.asarray(high)
 
 

@@ -26,7 +26,7 @@ from aegis.errors import SanitizerError
 from aegis.progress import Progress
 
 if TYPE_CHECKING:
-    from aegis.candidates.sanitizers.training import Trained
+    from aegis.candidates.sanitizers.number_training import Trained
 
 
 Layers = Sequence[tuple[Floats, Floats]]
@@ -190,7 +190,7 @@ def train_gaussian(
     progress: Progress | None = None,
 ) -> Trained:
     """Train privatizers for every target, on a sample of the problem's law."""
-    from aegis.candidates.sanitizers.training import train
+    from aegis.candidates.sanitizers.number_training import train
 
     rng = np.random.default_rng(seed if sample_seed is None else sample_seed)
     settings = settings or TrainingSettings()

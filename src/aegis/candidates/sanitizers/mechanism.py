@@ -181,14 +181,16 @@ def load_model(path: Path) -> Model:
             "fit the model again"
         )
     try:
-        made = tuple(mechanism_from(entry, f"mechanism{i}_", arrays) for i, entry in enumerate(header["mechanisms"]))
+        mechanisms = tuple(
+            mechanism_from(entry, f"mechanism{i}_", arrays) for i, entry in enumerate(header["mechanisms"])
+        )
         public = tuple(str(name) for name in header["public"])
         authorized = tuple(tuple(str(name) for name in group) for group in header["authorized"])
     except (KeyError, TypeError, ValueError, IndexError):
-        made, authorized = (), ()
-    if not made or not authorized:
+        mechanisms, authorized = (), ()
+    if not mechanisms or not authorized:
         raise SanitizerError(f"the model file {path.name} is damaged; fit the model again")
-    return Model(mechanisms=made, public=public, authorized=authorized)
+    return Model(mechanisms=mechanisms, public=public, authorized=authorized)
 
 
 def describe_mechanism(mechanism: Mechanism, prefix: str, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -201,8 +203,8 @@ def describe_mechanism(mechanism: Mechanism, prefix: str, arrays: dict[str, Arra
             "values": list(mechanism.values),
             "parts": list(mechanism.parts),
             "ranges": [
-                None if held is None else {"edges": list(held.edges), "means": list(held.means)}
-                for held in mechanism.ranges
+                None if cuts is None else {"edges": list(cuts.edges), "means": list(cuts.means)}
+                for cuts in mechanism.ranges
             ],
         }
     if isinstance(mechanism, BinMechanism):
@@ -228,9 +230,9 @@ def mechanism_from(entry: dict[str, Any], prefix: str, arrays: dict[str, Array])
         parts = tuple(str(part) for part in entry.get("parts", ()))
         ranges = tuple(
             None
-            if held is None
-            else Ranges(edges=tuple(map(float, held["edges"])), means=tuple(map(float, held["means"])))
-            for held in entry.get("ranges", ())
+            if cuts is None
+            else Ranges(edges=tuple(map(float, cuts["edges"])), means=tuple(map(float, cuts["means"])))
+            for cuts in entry.get("ranges", ())
         )
         if ranges and len(ranges) != len(parts):
             raise ValueError

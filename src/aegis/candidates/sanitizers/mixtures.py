@@ -107,6 +107,10 @@ class Library:
     losses: Floats
     pinned: Floats
 
+    def of(self, components: Sequence[Component]) -> Library:
+        """Other components for the same problem."""
+        return _measured(components, self.authorized_variance, self.adversary_variances, self.epsilon)
+
     def joined(self, other: Library) -> Library:
         """The components of both."""
         return replace(
@@ -119,7 +123,7 @@ class Library:
 
 
 @lru_cache(maxsize=8)
-def library(
+def plain_library(
     *, authorized_variance: float, adversary_variances: tuple[float, ...], epsilon: float, family: Family = "any"
 ) -> Library:
     """Components on a grid of periods and blurs, measured once and used for every distortion and every run."""
@@ -138,29 +142,29 @@ def library(
         widths = deviation * np.geomspace(0.15, 4.0, _BLURS)
         components += [Modulo(period=float(p), blur=float(b)) for p in grid for b in widths if b < 0.95 * p]
         components += [Modulo(period=math.inf, blur=float(b)) for b in widths]
-    made = _measured(components, authorized_variance, adversary_variances, epsilon)
-    for figures in (made.distortions, made.losses, made.pinned):
+    library = _measured(components, authorized_variance, adversary_variances, epsilon)
+    for figures in (library.distortions, library.losses, library.pinned):
         figures.flags.writeable = False
-    return made
+    return library
 
 
-def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | None = None) -> MixtureOptimum:
+def best_mixture(library: Library, *, distortion: float, caps: Sequence[float] | None = None) -> MixtureOptimum:
     """The mixture of the library that leaves the worst adversary the largest loss.
 
     ``caps`` bounds each adversary's pinned share; the plain noise of the same distortion is then added to the
     library, so that a cap set by that noise can always be met.
     """
-    reached = min(distortion, shelf.authorized_variance)
-    noise = _noise_for(reached, shelf.authorized_variance)
-    shelf = shelf.joined(_measured([noise], shelf.authorized_variance, shelf.adversary_variances, shelf.epsilon))
-    adversaries = len(shelf.adversary_variances)
+    reached = min(distortion, library.authorized_variance)
+    noise = _noise_for(reached, library.authorized_variance)
+    library = library.joined(library.of([noise]))
+    adversaries = len(library.adversary_variances)
     # among equals the mixture that pins fewer records: the weight is too small to buy any loss
-    objective = np.append(1e-5 * shelf.authorized_variance * shelf.pinned.max(axis=1), -1.0)
-    rows = [np.append(shelf.distortions, 0.0)]
-    rows += [np.append(-shelf.losses[:, i], 1.0) for i in range(adversaries)]
+    objective = np.append(1e-5 * library.authorized_variance * library.pinned.max(axis=1), -1.0)
+    rows = [np.append(library.distortions, 0.0)]
+    rows += [np.append(-library.losses[:, i], 1.0) for i in range(adversaries)]
     limits = [reached] + [0.0] * adversaries
     if caps is not None:
-        rows += [np.append(shelf.pinned[:, i], 0.0) for i in range(adversaries)]
+        rows += [np.append(library.pinned[:, i], 0.0) for i in range(adversaries)]
         limits += [float(cap) for cap in caps]
     solution = best_weights(objective, rows, limits)
     if solution.status == 2:
@@ -172,11 +176,11 @@ def best_mixture(shelf: Library, *, distortion: float, caps: Sequence[float] | N
     used = np.flatnonzero(weights)
     return MixtureOptimum(
         mixture=Mixture(
-            components=tuple(shelf.components[i] for i in used), weights=tuple(float(weights[i]) for i in used)
+            components=tuple(library.components[i] for i in used), weights=tuple(float(weights[i]) for i in used)
         ),
-        distortion=float(weights @ shelf.distortions),
-        adversary_losses=tuple(float(loss) for loss in weights @ shelf.losses),
-        pinned_shares=tuple(float(share) for share in weights @ shelf.pinned),
+        distortion=float(weights @ library.distortions),
+        adversary_losses=tuple(float(loss) for loss in weights @ library.losses),
+        pinned_shares=tuple(float(share) for share in weights @ library.pinned),
     )
 
 
@@ -193,11 +197,11 @@ def best_weights(objective: Floats, rows: Sequence[Floats], limits: Sequence[flo
     )
 
 
-def plain_noise(shelf: Library, *, distortion: float) -> MixtureOptimum:
+def plain_noise(library: Library, *, distortion: float) -> MixtureOptimum:
     """Proposition 1 as a mixture of one component: the reference for caps on exposure."""
-    reached = min(distortion, shelf.authorized_variance)
-    component = _noise_for(reached, shelf.authorized_variance)
-    measured = _measured([component], shelf.authorized_variance, shelf.adversary_variances, shelf.epsilon)
+    reached = min(distortion, library.authorized_variance)
+    component = _noise_for(reached, library.authorized_variance)
+    measured = library.of([component])
     return MixtureOptimum(
         mixture=Mixture(components=(component,), weights=(1.0,)),
         distortion=float(measured.distortions[0]),
@@ -206,10 +210,10 @@ def plain_noise(shelf: Library, *, distortion: float) -> MixtureOptimum:
     )
 
 
-def erasure_losses(shelf: Library, *, distortion: float) -> tuple[float, ...]:
+def erasure_losses(library: Library, *, distortion: float) -> tuple[float, ...]:
     """Losses of the release that shows X, or nothing with probability D / Var[X|Y]."""
-    share = min(1.0, distortion / shelf.authorized_variance)
-    return tuple(share * variance for variance in shelf.adversary_variances)
+    share = min(1.0, distortion / library.authorized_variance)
+    return tuple(share * variance for variance in library.adversary_variances)
 
 
 def _noise_for(distortion: float, variance: float) -> Component:

@@ -9,14 +9,25 @@ go; of the others the surest for each value, and for each value that comes secon
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.sanitizers.law import NearlySure
 
 _MOST = 40  # records that stand for all, of one adversary and one column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class NearlySure:
+    """What an adversary believes of some record before the release, and which values are not to become certain of it.
+
+    ``values`` marks one value, or those that share a column's value; ``shares`` is the adversary's prior.
+    """
+
+    values: Floats
+    shares: Floats
 
 
 def nearly_sure(
@@ -34,18 +45,18 @@ def nearly_sure(
         for partition in partitions:
             sets = np.eye(int(partition.max()) + 1)[partition].T  # one row of zeros and ones for each set
             by_set = prior @ sets.T
-            mine = partition[codes]
-            held = by_set[np.arange(len(codes)), mine]
-            open_ones = np.flatnonzero(held < undecided)
-            order = open_ones[np.argsort(-held[open_ones], kind="stable")]
-            order = order[~_let_go(mine[order], mine, share=share, of_set=of_set)]
+            own_set = partition[codes]
+            belief = by_set[np.arange(len(codes)), own_set]
+            open_ones = np.flatnonzero(belief < undecided)
+            order = open_ones[np.argsort(-belief[open_ones], kind="stable")]
+            order = order[~_let_go(own_set[order], own_set, share=share, of_set=of_set)]
             second = by_set.copy()
-            second[np.arange(len(codes)), mine] = -1.0
-            pairs = np.column_stack([mine[order], second[order].argmax(axis=1)])
+            second[np.arange(len(codes)), own_set] = -1.0
+            pairs = np.column_stack([own_set[order], second[order].argmax(axis=1)])
             first = np.unique(pairs, axis=0, return_index=True)[1]
             for place in np.sort(first)[:_MOST]:
                 record = order[place]
-                rows.append(NearlySure(values=sets[mine[record]], shares=prior[record]))
+                rows.append(NearlySure(values=sets[own_set[record]], shares=prior[record]))
     return tuple(rows)
 
 

@@ -16,9 +16,9 @@ from aegis.candidates.sanitizers.components import Erasure, Noise
 from aegis.candidates.sanitizers.determined import CERTAIN_CAP, MEASURED_ROWS, refuse_certain, too_certain
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator
+from aegis.candidates.sanitizers.measured_components import measured_components, noise_of, propose, shown
 from aegis.candidates.sanitizers.mechanism import NumberMechanism
 from aegis.candidates.sanitizers.mixtures import Mixture
-from aegis.candidates.sanitizers.number_fitting import noise_of, number_shelf, propose, shown
 from aegis.candidates.sanitizers.posterior import EPSILON_SHARES, Certainty
 from aegis.candidates.sanitizers.split import Split
 from aegis.errors import SanitizerError
@@ -35,12 +35,12 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
     silence = drawn = _drawn(Mixture(components=(Erasure(),), weights=(1.0,)), evaluator, rng)
     before = evaluator.certainties(silence)
     left = evaluator.tuning_losses(silence)[0]
-    shelf = None
+    components = None
     if split.needs_release(left):
-        shelf = number_shelf(x[:half], [side[:half] for side in split.sides], evaluator.beliefs, rng=rng)
-        aim = min(split.distortions[0], float(shelf.distortions[0]))
+        components = measured_components(x[:half], [side[:half] for side in split.sides], evaluator.beliefs, rng=rng)
+        aim = min(split.distortions[0], float(components.distortions[0]))
         for _ in range(6):
-            mixture = propose(shelf, distortion=aim, certain_cap=CERTAIN_CAP, noise_only=family == "noise")
+            mixture = propose(components, distortion=aim, certain_cap=CERTAIN_CAP, noise_only=family == "noise")
             drawn = _drawn(mixture, evaluator, rng)
             changed = split.spent(evaluator.tuning_losses(drawn)[0], aim)
             if changed is None:
@@ -49,12 +49,12 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
     (reconstruction,) = evaluator.reconstructions(drawn)
     after = evaluator.certainties(drawn)
     noise: list[Certainty] | None = None
-    if shelf is not None:
-        noise = _equal_noise(evaluator, reconstruction.loss, shelf.noise_std(aim))
+    if components is not None:
+        noise = _equal_noise(evaluator, reconstruction.loss, components.noise_std(aim))
         more_pinned = any(
-            mine > theirs + _SLACK
+            pinned > pinned_by_noise + _SLACK
             for released, noisy in zip(after, noise, strict=True)
-            for mine, theirs in zip(released.pinned, noisy.pinned, strict=True)
+            for pinned, pinned_by_noise in zip(released.pinned, noisy.pinned, strict=True)
         )
         if family == "capped" and (more_pinned or too_certain(before, after, codes=None) is not None):
             # the cap was set on other rows; where these break it, noise takes over
@@ -71,7 +71,7 @@ def fit_number(x: Floats, split: Split, encoders: Sequence[Encoder], family: Fam
             ),
         ),
         saturation_losses=tuple(variances),
-        method="silence" if shelf is None else f"mixture ({family})",
+        method="silence" if components is None else f"mixture ({family})",
         loss="squared",
         protection=protections(before, after, noise),
         authorized=(authorized,),

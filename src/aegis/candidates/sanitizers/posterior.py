@@ -158,8 +158,8 @@ def certainty(
     by_value: Sequence[float] = ()
     if belief.kind == "category":
         codes = truth.astype(np.int64)
-        held = np.bincount(codes, minlength=belief.values.size)
-        by_value = tuple(np.bincount(codes, weights=sure, minlength=belief.values.size) / np.maximum(held, 1))
+        records = np.bincount(codes, minlength=belief.values.size)
+        by_value = tuple(np.bincount(codes, weights=sure, minlength=belief.values.size) / np.maximum(records, 1))
     return Certainty(
         certain=float(sure.mean()),
         by_value=tuple(float(share) for share in by_value),
@@ -312,10 +312,10 @@ def _shareable(column: Floats) -> tuple[Floats, Floats]:
         edges = np.unique(edges)
         inside = np.histogram(rest, bins=edges)[0]
         step = max(spread / 100, float(np.ptp(edges)) / 3000)
-        for low, high, held in zip(edges[:-1], edges[1:], inside, strict=True):
+        for low, high, records in zip(edges[:-1], edges[1:], inside, strict=True):
             pieces = max(1, int(np.ceil((high - low) / step)))
             points.append(low + (np.arange(pieces) + 0.5) * (high - low) / pieces)
-            weights.append(np.full(pieces, held / pieces))
+            weights.append(np.full(pieces, records / pieces))
     joined, weight = np.concatenate(points), np.concatenate(weights)
     order = np.argsort(joined, kind="stable")
     weighted = order[weight[order] > 0]

@@ -169,12 +169,12 @@ def figures_over_set(law: Law, release: Floats, caps: Caps) -> tuple[float, floa
         weight = table.sum(axis=0)
         exceeded = 0.0
         for cell in np.flatnonzero((low > 0).any(axis=0)):  # of a cell without rows nothing can be said
-            mine, below = high[:, cell, None] * release, low[:, cell, None] * release
+            above, below = high[:, cell, None] * release, low[:, cell, None] * release
             spare = np.maximum(0.0, 1 - high[:, cell] - (low[:, cell].sum() - low[:, cell]))
             others = below.sum(axis=0) - below + spare[:, None] * least
             shown = below.sum(axis=0) + max(0.0, 1 - low[:, cell].sum()) * least
             with np.errstate(divide="ignore", invalid="ignore"):
-                chance = np.where(mine > 0, mine / (mine + others), 0.0)
+                chance = np.where(above > 0, above / (above + others), 0.0)
                 ratio = np.where(release > 0, release / shown, 0.0)
             exceeded += float(weight[cell]) if chance.max() > cap + 1e-6 else 0.0
             posterior, leakage = max(posterior, float(chance.max())), max(leakage, float(ratio.max()))

@@ -79,8 +79,8 @@ def _error(x: Floats, cells: NDArray[np.int64], half: int, *, category: bool, lo
             return float(bits(stated[cells[second]], codes[second]).mean())
         guess = (table + 1e-3 * table.sum(axis=0)).argmax(axis=1)
         return float((guess[cells[second]] != codes[second]).mean())
-    held = np.bincount(cells[first], minlength=count) + 1.0
-    mean = (np.bincount(cells[first], weights=x[first], minlength=count) + x[first].mean()) / held
+    records = np.bincount(cells[first], minlength=count) + 1.0
+    mean = (np.bincount(cells[first], weights=x[first], minlength=count) + x[first].mean()) / records
     return float(((mean[cells[second]] - x[second]) ** 2).mean())
 
 

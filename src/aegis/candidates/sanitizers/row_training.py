@@ -255,8 +255,8 @@ class _Program:
         keys = jax.random.split(key, 1 + settings.inner_steps)
         release = self.release(state["privatizer"], state["start"])
 
-        def turn(held: Any, key: Any) -> tuple[Any, None]:
-            players, moments = list(held[0]), list(held[1])
+        def turn(carried: Any, key: Any) -> tuple[Any, None]:
+            players, moments = list(carried[0]), list(carried[1])
             chosen = jax.random.randint(key, (settings.batch_rows,), 0, self.codes.shape[0])
             codes = self.codes[chosen]
             weights = release[codes]

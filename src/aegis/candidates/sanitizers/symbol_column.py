@@ -27,7 +27,7 @@ class SymbolColumn:
     cost: Cost
     largest_cost: float
     slack: float
-    made: Callable[[Floats], CategoryMechanism | BinMechanism]
+    mechanism_of: Callable[[Floats], CategoryMechanism | BinMechanism]
     category: bool
     parts: tuple[Ints, ...] = ()
 
@@ -44,7 +44,7 @@ class SymbolColumn:
 
     def drawn(self, release: Floats, rng: np.random.Generator) -> Drawn:
         """The mechanism of a table of probabilities, and symbols that it drew for every row."""
-        mechanism = self.made(release)
+        mechanism = self.mechanism_of(release)
         return Drawn(mechanism, symbol_matrix(mechanism, draw_symbols(release, self.codes, rng)))
 
 

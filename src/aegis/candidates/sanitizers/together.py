@@ -116,7 +116,7 @@ def fit_together(
                 f"adversary {number} knows every column of the authorised party: whatever one can tell from the "
                 "release, so can the other; give the authorised party a column of its own"
             )
-    made: list[Fitted] = []
+    fits: list[Fitted] = []
     seen: dict[str, NDArray[Any]] = {}
     steps = len(private) + (len(private) > 1)
     for number, (column, values) in enumerate(private.items()):
@@ -139,13 +139,13 @@ def fit_together(
             rng=rng,
             quick=quick,
         )
-        made.append(fitted)
+        fits.append(fitted)
         seen |= as_side(fitted.mechanism.apply(values, rng=rng))
-    if len(made) == 1:
-        return tuple(made)
+    if len(fits) == 1:
+        return tuple(fits)
     if progress is not None:
         progress(steps - 1, steps, "auditing together")
-    return audited_together(made, private, parties=(*groups, *adversaries), names=names, rng=rng, quick=quick)
+    return audited_together(fits, private, parties=(*groups, *adversaries), names=names, rng=rng, quick=quick)
 
 
 def audited_together(
@@ -178,7 +178,12 @@ def _audited(
     """The same mechanism before parties that see the releases of the other columns too."""
     column, mechanism = fitted.mechanism.column, fitted.mechanism
     values = private[column]
-    others = {name: part for other, made in releases.items() if other != column for name, part in as_side(made).items()}
+    others = {
+        name: part
+        for other, released in releases.items()
+        if other != column
+        for name, part in as_side(released).items()
+    }
     order = rng.permutation(len(values))
     seeing = [{**side, **others} for side in parties]
     sides = [Encoder.fit(side, party="a").matrix(side, rows=len(values))[order] for side in seeing]
@@ -237,7 +242,7 @@ def check_written(
     ``columns`` holds all columns that a party knows by name, ``releases`` for each private column what its mechanism
     gave, ``public`` the columns of the public file, ``others`` the columns that are looked at as proxies.
     """
-    shown = {name: part for made in releases.values() for name, part in as_side(made).items()}
+    shown = {name: part for released in releases.values() for name, part in as_side(released).items()}
     by_column = []
     for released_column in fitted:
         mechanism, column = released_column.mechanism, released_column.mechanism.column

@@ -61,8 +61,8 @@ def roll(
             mixed ^= mixed >> np.uint64(29)
         place = np.int64(mixed & np.uint64(room - 1))
         while True:
-            held = slots[place]
-            if held == EMPTY:
+            occupant = slots[place]
+            if occupant == EMPTY:
                 slots[place] = filled
                 first[filled] = row
                 owner[row] = filled
@@ -76,15 +76,15 @@ def roll(
                 break
             same = True
             for w in range(words):
-                if new_keys[held, w] != key[w]:
+                if new_keys[occupant, w] != key[w]:
                     same = False
                     break
             if same:
-                owner[row] = held
+                owner[row] = occupant
                 for y in range(kinds):
-                    new_labels[held, y] += labels[row, y]
+                    new_labels[occupant, y] += labels[row, y]
                 for s in range(sets):
-                    new_marks[held, s] |= marks[row, s]
+                    new_marks[occupant, s] |= marks[row, s]
                 break
             place = (place + 1) & (room - 1)
     new_codes = np.empty((filled, columns), dtype=np.int32)

@@ -27,18 +27,9 @@ class KAnonymity(ClassModel):
     threshold_name: ClassVar[str] = "k"
     rules: ClassVar[Mapping[str, Rule]] = {"k": Range(low=1, whole=True)}
     written: ClassVar[Written] = Written(word="k", bare="k")
-
-    @property
-    def absorbing(self) -> bool:
-        return True
-
-    @property
-    def monotone_in_people(self) -> bool:
-        return True
-
-    @property
-    def absorbing_in_people(self) -> bool:
-        return True
+    absorbing = True
+    monotone_in_people = True
+    absorbing_in_people = True
 
     def promise(self, *, on: str, of: str) -> str:
         return f"Every combination of {on} is shared by at least {self.k} records."

@@ -29,10 +29,7 @@ class DistinctLDiversity(ClassModel):
     threshold_name: ClassVar[str] = "l"
     rules: ClassVar[Mapping[str, Rule]] = {"l": Range(low=1, whole=True)}
     written: ClassVar[Written] = Written(word="l", bare="l", kind="distinct", usual=True)
-
-    @property
-    def absorbing(self) -> bool:
-        return True
+    absorbing = True
 
     def promise(self, *, on: str, of: str) -> str:
         return f"In every group of alike records {of} has at least {self.l} different values."

@@ -28,14 +28,8 @@ class _ChanceInClass(ClassModel):
     reference: ClassVar[str] = "El Emam and Dankar 2008"
     threshold_name: ClassVar[str] = "limit"
     rules: ClassVar[Mapping[str, Rule]] = {"limit": _CHANCE}
-
-    @property
-    def absorbing(self) -> bool:
-        return True
-
-    @property
-    def monotone_in_people(self) -> bool:
-        return True
+    absorbing = True
+    monotone_in_people = True
 
 
 @MODELS.register("prosecutor-risk")

@@ -28,7 +28,7 @@ _TRIED_ROWS, _TRIED_VALUES = 1_000, 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Shelf:
+class MeasuredComponents:
     """Components with their figures on rows of the table; columns are adversaries, or (adversary, width)."""
 
     components: tuple[Component, ...]
@@ -45,8 +45,8 @@ class Shelf:
         stds, distortions = np.array(tried).T
         return noise_of(stds, distortions, distortion=distortion)
 
-    def with_component(self, component: Component) -> Shelf:
-        """The same shelf and one component more."""
+    def with_component(self, component: Component) -> MeasuredComponents:
+        """The same and one component more."""
         distortion, losses, pinned, certain = self.measure(component)
         return replace(
             self,
@@ -58,7 +58,9 @@ class Shelf:
         )
 
 
-def number_shelf(x: Floats, sides: Sequence[Floats], beliefs: Sequence[Belief], *, rng: np.random.Generator) -> Shelf:
+def measured_components(
+    x: Floats, sides: Sequence[Floats], beliefs: Sequence[Belief], *, rng: np.random.Generator
+) -> MeasuredComponents:
     """All components tried on rows of the table; the first party is the authorised one, the others are adversaries."""
     spread = float(x.std())
     floor = FLOOR_SHARE * spread
@@ -96,7 +98,7 @@ def number_shelf(x: Floats, sides: Sequence[Floats], beliefs: Sequence[Belief], 
         ]
     components += [Modulo(period=math.inf, blur=float(b)) for b in np.geomspace(4 * floor, 8 * spread, 8)]
     figures = [left, *(measure(component) for component in components[1:])]
-    return Shelf(
+    return MeasuredComponents(
         components=tuple(components),
         distortions=np.array([f[0] for f in figures]),
         losses=np.array([f[1] for f in figures]),
@@ -122,12 +124,12 @@ def noise_of(stds: Floats, distortions: Floats, *, distortion: float) -> float:
     return float(np.exp(np.interp(math.log(distortion), np.log(rising), np.log(stds))))
 
 
-def propose(shelf: Shelf, *, distortion: float, certain_cap: float, noise_only: bool) -> Mixture:
+def propose(components: MeasuredComponents, *, distortion: float, certain_cap: float, noise_only: bool) -> Mixture:
     """The best mixture within ``distortion`` under the caps that noise of the same measured distortion sets."""
-    noise = Noise(std=shelf.noise_std(distortion))
+    noise = Noise(std=components.noise_std(distortion))
     if noise_only:
         return Mixture(components=(noise,), weights=(1.0,))
-    whole = shelf.with_component(noise)
+    whole = components.with_component(noise)
     count, adversaries = whole.losses.shape
     rows = [np.append(whole.distortions, 0.0)]
     limits = [distortion]
