@@ -17,7 +17,7 @@ from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
-from aegis.errors import OutputError
+from aegis.errors import ConfigurationError, OutputError
 from aegis.library.ledgers.derivation import note_made_of
 from aegis.library.ledgers.ledger_place import not_judged_with
 from aegis.library.releasing.recode import boxes_in
@@ -79,6 +79,7 @@ def apply(options: Apply) -> Applied:
     without a mask are suppressed. Nothing is checked: `check` does that.
 
     Where ``config`` is a file of boxes, rows fall into them; one with a category that they do not know gets stars.
+    Columns that were hidden when the boxes were made are hidden here too.
 
     Example::
 
@@ -135,13 +136,20 @@ def _recoded(boxes: Boxes, target: Path, options: Apply) -> Applied:
     options.refuse("fitted", "mapping", "hierarchies", because="boxes are fitted already, and name no single values")
     dataset = open_table(options.data, options)
     columns = tuple(column.name for column in boxes.columns)
+    absent = [name for name in columns if name not in dataset.schema]
+    if absent:
+        raise ConfigurationError(
+            f"the boxes recode the column {absent[0]!r}, which the table does not have; "
+            f"its columns are {', '.join(dataset.schema.names)}"
+        )
     rows = ask(dataset.table)
     coded = [encode(rows[name], dataset.schema.kind(name)) for name in columns]
     box = boxes.box_of([domain for domain, _ in coded], np.column_stack([codes for _, codes in coded]))
-    hidden = {name: np.full(len(rows), STAR) for name in dataset.roles.identifying if name not in columns}
+    names = dict.fromkeys((*dataset.roles.identifying, *boxes.hidden))
+    hidden = {name: np.full(len(rows), STAR) for name in names if name in rows.column_names and name not in columns}
     for name, texts in {**boxes.published(box), **hidden}.items():
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(texts.tolist(), type=pa.string()))
-    suspicious = looks_identifying(dataset, dataset.roles, masked=columns)
+    suspicious = looks_identifying(dataset, dataset.roles, masked=(*columns, *hidden))
     with drafts_of([target], overwrite=options.overwrite, modes=[PUBLIC]) as (draft,):
         write_table(ibis.memtable(rows), draft, like=target, shuffle=options.shuffle)
         note_made_of(options.data, dataset, draft, out=target, command="apply", changed=columns, suspicious=suspicious)

@@ -28,8 +28,10 @@ from aegis.learners.race import race
 from aegis.library.advising.boxes_together import BoxesUnderLedger
 from aegis.library.advising.racing import sample_of
 from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.releasing.recode import hiding
 from aegis.library.tables.judging import classes_of
 from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.unlisted import looks_identifying
 from aegis.plural import count
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import without_known
@@ -147,7 +149,8 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
         hierarchies=hierarchies if options.hierarchies is not None else None,
         random_state=options.seed,
     )
-    boxes = estimator.fit_counts(table, labels=(label,), progress=options.progress)
+    identifying = (*roles.identifying, *looks_identifying(dataset, roles, masked=(label,)))
+    boxes = hiding(estimator.fit_counts(table, labels=(label,), progress=options.progress), identifying)
     if under is not None and seen is not None:
         _check_together(boxes, seen, under)
     objective = Objective.of(DEFAULT_MEASURE, content.totals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from dataclasses import replace
@@ -396,3 +397,28 @@ def test_new_rows_are_recoded_by_the_file_of_boxes(tmp_path: Path) -> None:
     assert [line.replace('"', "") for line in again] == [line.replace('"', "") for line in first]
     with pytest.raises(OptionError, match="leave out --mapping"):
         apply(data, config=model, out=tmp_path / "more.csv", mapping=tmp_path / "mapping.csv")
+
+
+def test_columns_that_were_hidden_are_hidden_from_new_rows_and_older_readers_refuse_the_file(tmp_path: Path) -> None:
+    data, model, out = people(tmp_path / "people.csv"), tmp_path / "BOXES.json", tmp_path / "again.csv"
+    quasi = ["age", "town"]
+    done = anonymize(data, method="boxes", k=8, label="label", quasi=quasi, identifying=["name"], model=model)
+    assert done.boxes is not None
+    assert done.boxes.hidden == ("name",)
+    assert done.boxes.to_json()["version"] == 3, "who does not know of hidden columns would show them"
+    applied = apply(data, config=model, out=out)
+    assert applied.masked == ("age", "town", "name")
+    assert applied.warnings == ()
+    with out.open(encoding="utf-8") as file:
+        assert {row["name"] for row in csv.DictReader(file)} == {"*"}
+    without = tmp_path / "without.csv"
+    with data.open(encoding="utf-8") as file:
+        lines = [line.split(",") for line in file.read().splitlines()]
+    kept = [at for at, name in enumerate(lines[0]) if name != "name"]
+    without.write_text("\n".join(",".join(line[at] for at in kept) for line in lines), encoding="utf-8")
+    assert apply(without, config=model, out=tmp_path / "fewer.csv").masked == ("age", "town")
+    kept = [at for at, name in enumerate(lines[0]) if name != "town"]
+    without.write_text("\n".join(",".join(line[at] for at in kept) for line in lines), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="the column 'town', which the table does not have"):
+        apply(without, config=model, out=tmp_path / "none.csv")
+    assert not (tmp_path / "none.csv").exists()

@@ -12,9 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis.candidates.boxes.gains import chance_gain
 from aegis.candidates.boxes.growing import grow_boxes, tuples_to_grow
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import Parts, cost_of_parts, joined_parts, parts_of
+from aegis.candidates.boxes.joining import (
+    A_BOX,
+    COARSE,
+    FEWEST,
+    Parts,
+    cost_of_parts,
+    joined_parts,
+    mean_width,
+    parts_of,
+    published_parts,
+)
 from aegis.candidates.boxes.model_columns import box_columns
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.terms import Terms
@@ -56,9 +67,11 @@ def published(boxes: Boxes, codes: np.ndarray) -> list[tuple[Any, ...]]:
     return list(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
-def cost(ready: BoxTuples, growth: Growth, of_tuple: np.ndarray) -> float:
-    held = parts_of(ready.columns, ready.sizes, ready.labels, ready.terms(growth, 1), of_tuple, int(of_tuple.max()) + 1)
-    return float(cost_of_parts(held, ready.terms(growth, 1)))
+def cost(ready: BoxTuples, growth: Growth, of_tuple: np.ndarray, *, a_box: bool) -> float:
+    many = int(of_tuple.max()) + 1
+    held = parts_of(ready.columns, ready.sizes, ready.labels, ready.terms(growth, 1), of_tuple, many)
+    each = chance_gain(ready.labels.sum(axis=0), ready.blocks, ready.scales, A_BOX if a_box else 0.0)
+    return float(cost_of_parts(held, ready.terms(growth, 1))) + each * many
 
 
 @settings(max_examples=8, deadline=None)
@@ -72,7 +85,12 @@ def test_joined_boxes_keep_k_and_never_cost_more_than_cuts_alone(seed: int, k: i
     assert min(sizes.values()) == joined.boxes.smallest_box == joined.judgement.smallest_class >= k
     assert len(sizes) == joined.boxes.many
     ready = tuples_to_grow(table, growth, labels=["label"])
-    assert cost(ready, growth, joined.boxes.numbers[joined.box_of_tuple]) <= cost(ready, growth, alone.box_of_tuple)
+    of_tuple, cut_alone = joined.boxes.numbers[joined.box_of_tuple], alone.box_of_tuple
+    terms = ready.terms(growth, 1)
+    parts = parts_of(ready.columns, ready.sizes, ready.labels, terms, cut_alone, alone.boxes.many)
+    coarse = mean_width(parts, terms) > COARSE
+    assert cost(ready, growth, of_tuple, a_box=coarse) <= cost(ready, growth, cut_alone, a_box=coarse)
+    assert ("*", "*") not in sizes, "stars alone are what a suppressed record has"
 
 
 def test_joined_boxes_tell_more_where_the_label_follows_a_slope() -> None:
@@ -82,7 +100,8 @@ def test_joined_boxes_tell_more_where_the_label_follows_a_slope() -> None:
     alone = grow_boxes(table, policy, labels=["label"], growth=Growth(joins=False))
     assert joined.boxes.many < len(joined.boxes.leaves), "some parts are joined"
     ready = tuples_to_grow(table, growth, labels=["label"])
-    assert cost(ready, growth, joined.boxes.numbers[joined.box_of_tuple]) < cost(ready, growth, alone.box_of_tuple)
+    of_tuple = joined.boxes.numbers[joined.box_of_tuple]
+    assert cost(ready, growth, of_tuple, a_box=False) < cost(ready, growth, alone.box_of_tuple, a_box=False)
 
 
 def test_what_is_published_of_a_joined_box_holds_every_record() -> None:
@@ -213,13 +232,70 @@ def test_the_best_of_all_ways_to_join_four_parts_is_found(labels: list[float], a
             int(of_part.max()) + 1,
         )  # fmt: skip
         costs[tuple(of_part.tolist())] = float(cost_of_parts(joined, terms))
-    found = joined_parts(parts, terms, np.zeros(4, dtype=np.int64), 20)
+    found = joined_parts(parts, terms, np.zeros(4, dtype=np.int64), 20, 0.0)
     assert costs[tuple(found.tolist())] == pytest.approx(min(costs.values()))
     assert found.tolist() == [0, 1, 0, 1]
 
 
 def test_a_part_alone_in_its_branch_is_joined_with_another() -> None:
     parts, terms = four_parts([0.1, 0.9, 0.12, 0.88], [0, 1, 20, 21])
-    apart = joined_parts(parts, terms, np.array([0, 0, 1, 2]), 20)
+    apart = joined_parts(parts, terms, np.array([0, 0, 1, 2]), 20, 0.0)
     assert np.bincount(apart).min() >= 2, "every box has the records it needs"
     assert apart[0] == apart[1], "what lies in one branch is joined there"
+
+
+@pytest.mark.parametrize(("a_box", "boxes"), [(0.0, 2), (1.0, 1)])
+def test_boxes_that_have_enough_are_joined_where_they_tell_little_apart(a_box: float, boxes: int) -> None:
+    parts, terms = four_parts([0.1, 0.9, 0.12, 0.88], [0, 1, 20, 21])
+    assert len(set(joined_parts(parts, terms, np.zeros(4, dtype=np.int64), 20, a_box).tolist())) == boxes
+
+
+def test_no_part_of_a_box_has_fewer_records_than_may_be_told_of() -> None:
+    table, _, _ = people()
+    for k in (3, 20, 50):
+        grown = grow_boxes(table, Policy.from_mapping({"k": k}), labels=["label"])
+        assert np.bincount(grown.box_of_tuple, weights=table.sizes).min() >= min(k, FEWEST)
+        of_box = np.bincount(grown.boxes.numbers[grown.box_of_tuple], weights=table.sizes)
+        assert of_box.min() >= k
+
+
+@pytest.mark.parametrize(("towns", "boxes"), [([0, 1, 2, 3], [0, 0, 1, 1]), ([0, 1, 1, 0], [0, 0, 0, 0])])
+def test_no_two_boxes_are_made_that_would_be_published_alike(towns: list[int], boxes: list[int]) -> None:
+    parts, terms = four_parts([0.1, 0.1, 0.9, 0.9], [0, 20, 0, 20])
+    columns = np.array([[0, 20, 0, 20], towns], dtype=np.int64)
+    parts = parts_of(columns, parts.sizes, parts.labels, terms, np.arange(4), 4)
+    assert joined_parts(parts, terms, np.zeros(4, dtype=np.int64), 20, 0.0).tolist() == boxes
+
+
+def test_parts_as_they_are_published_hold_what_lies_in_them_and_no_two_the_same() -> None:
+    table, _, _ = people()
+    alone = grow_boxes(table, Policy.from_mapping({"k": 20}), labels=["label"], growth=Growth(joins=False))
+    ready = tuples_to_grow(table, Growth(), labels=["label"])
+    terms = ready.terms(Growth(), 1)
+    seen = parts_of(ready.columns, ready.sizes, ready.labels, terms, alone.box_of_tuple, alone.boxes.many)
+    shown = published_parts(seen, alone.boxes, table.domains)
+    assert (shown.lows <= seen.lows)[seen.highs >= 0].all()
+    assert (shown.highs >= seen.highs).all()
+    assert (shown.sets & seen.sets == seen.sets).all()
+    assert [of_all == 0 for of_all in shown.lows[:, 0].tolist()] == [
+        text is not None and (text == "*" or text.startswith("(-inf")) for text, _ in alone.boxes.texts
+    ]
+    assert len({(*low, *high, *held) for low, high, held in zip(
+        shown.lows.tolist(), shown.highs.tolist(), shown.sets.tolist(), strict=True)}) == alone.boxes.many  # fmt: skip
+    starred = parts_of(ready.columns, ready.sizes, ready.labels, terms, np.zeros(table.classes, dtype=np.int64), 1)
+    assert mean_width(seen, terms) < mean_width(starred, terms)
+
+
+def test_the_less_the_label_counts_the_finer_joined_boxes_stay() -> None:
+    table, _, _ = people()
+    ready = tuples_to_grow(table, Growth(), labels=["label"])
+    terms = ready.terms(Growth(), 1)
+    widths = []
+    for weight in (0.99, 0.5, 0.0):
+        growth = Growth(label_weight=weight)
+        grown = grow_boxes(table, Policy.from_mapping({"k": 50}), labels=["label"], growth=growth)
+        box = grown.boxes.numbers[grown.box_of_tuple]
+        held = parts_of(ready.columns, ready.sizes, ready.labels, terms, box, grown.boxes.many)
+        widths.append(mean_width(held, terms))
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > widths[-1]

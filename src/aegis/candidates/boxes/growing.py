@@ -21,15 +21,19 @@ from aegis.candidates.boxes.gains import BY_LABEL, chance_gain, uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.joining import (
-    NEAR,
-    PARTS,
+    A_BOX,
+    COARSE,
+    FEWEST,
     WORTH,
     WORTH_NATS,
     Parts,
     branches,
     cost_of_parts,
     joined_parts,
+    mean_width,
+    most_in_branch,
     parts_of,
+    published_parts,
 )
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
@@ -112,7 +116,7 @@ def grow_from_tuples(ready: BoxTuples, policy: Policy, *, labels: Sequence[str],
         pruned = _regrown(ready, pruned, policy, replace(chosen, least_records=k))
     released = pruned.judgement.released.codes[:, 0]
     suppressed = set(range(len(pruned.leaves))) - set(released[released >= 0].tolist())
-    if chosen.joins and least >= max(k, PARTS) and not suppressed and _may_join(ready):
+    if chosen.joins and least >= max(k, FEWEST + 1) and not suppressed and _may_join(ready):
         joined = _joined(ready, policy, chosen, least, tuple(labels), unless=pruned.box_of_tuple)
         if joined is not None:
             return joined
@@ -134,25 +138,33 @@ def _joined(
 ) -> Grown | None:
     """Boxes of smaller parts, joined; None where the policy refuses them or others (``unless``) tell nearly as much."""
     order = np.arange(ready.table.classes, dtype=np.int64)
-    nodes = _cut(ready, policy, growth, -(-least // PARTS), order, 0, len(order))
+    nodes = _cut(ready, policy, growth, FEWEST, order, 0, len(order))
     leaves, leaf_of_tuple = leaves_of(nodes, order)
     terms = ready.terms(growth, least)
+    totals = ready.labels.sum(axis=0)
 
     def held(of_tuple: Ints) -> Parts:
         return parts_of(ready.columns, ready.sizes, ready.labels, terms, of_tuple, int(of_tuple.max()) + 1)
 
-    parts = held(leaf_of_tuple)
+    coarse = mean_width(held(unless), terms) > COARSE
+    a_box = terms.weight * chance_gain(totals, ready.blocks, ready.scales, A_BOX) if coarse else 0.0
+
+    def cost(of_tuple: Ints) -> float:
+        return cost_of_parts(held(of_tuple), terms) + a_box * (int(of_tuple.max()) + 1)
+
+    alone = as_boxes(ready, nodes, order, policy, labels, suppressed=set())
+    parts = published_parts(held(leaf_of_tuple), alone, ready.table.domains)
     leaf_of_node = np.full(len(nodes), -1, dtype=np.int64)
     leaf_of_node[leaves] = np.arange(len(leaves))
-    box = joined_parts(parts, terms, branches(nodes, leaf_of_node, parts.sizes, NEAR * least), least)
-    by_chance = chance_gain(ready.labels.sum(axis=0), ready.blocks, ready.scales, WORTH_NATS)
-    most = cost_of_parts(held(unless), terms) - max(WORTH, by_chance)
-    if cost_of_parts(held(box[leaf_of_tuple]), terms) >= most:
+    near = most_in_branch(int(parts.sizes.sum()), len(leaves))
+    box = joined_parts(parts, terms, branches(nodes, leaf_of_node, parts.sizes, near), least, a_box)
+    most = cost(unless) - max(WORTH, chance_gain(totals, ready.blocks, ready.scales, WORTH_NATS))
+    if cost(box[leaf_of_tuple]) >= most:
         return None
     boxes = as_boxes(ready, nodes, order, policy, labels, suppressed=set(), joined=box).without_doubles()
     box_of_tuple = boxes.numbers[leaf_of_tuple]
     judgement = judge_all(boxed(ready.table, box_of_tuple, boxes.many), policy)
-    if not judgement.satisfied or judgement.suppressed or cost_of_parts(held(box_of_tuple), terms) >= most:
+    if not judgement.satisfied or judgement.suppressed or cost(box_of_tuple) >= most:
         return None
     return Grown(boxes=boxes, judgement=judgement, box_of_tuple=leaf_of_tuple)
 

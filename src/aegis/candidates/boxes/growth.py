@@ -21,8 +21,8 @@ class Growth:
     ``look_ahead`` of 2 or more, the best cuts of so many columns are compared by what they gain together with the best
     cut of each of their parts: where attributes decide together, no first cut tells anything alone. Boxes whose
     cuts may tell less than a nat about the label are cut without that. With ``joins`` the records are cut into parts of
-    half the size, and those that tell the same of the expected labels are published together as one box, wherever that
-    leaves less uncertain than boxes that are cut alone.
+    five, and those that tell the same of the expected labels are published together as one box, wherever that
+    tells more than boxes that are cut alone.
     """
 
     label_weight: float = 0.99

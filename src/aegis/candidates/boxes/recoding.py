@@ -30,8 +30,9 @@ from aegis.data.value_set import ValueSet
 from aegis.errors import ConfigurationError
 
 FORMAT = "aegis boxes"
-VERSION, JOINED_VERSION = 1, 2
-"""Of files without and with joined leaves: whoever does not know of these would publish each by itself."""
+VERSION, JOINED_VERSION, HIDING_VERSION = 1, 2, 3
+"""Of files without and with joined leaves, and with columns that are hidden: whoever does not know of the ones would
+publish each by itself, and of the others would show them."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -39,7 +40,8 @@ class Boxes:
     """A tree of cuts, the root first.
 
     ``labels`` are the columns that the cuts were made for, ``policy`` what the boxes satisfy on the ``records`` they
-    were made of, as a policy file says it.
+    were made of, as a policy file says it. ``hidden`` are other columns that are published as stars, because they say
+    who people are.
     """
 
     columns: tuple[BoxColumn, ...]
@@ -47,6 +49,7 @@ class Boxes:
     labels: tuple[str, ...]
     policy: Mapping[str, Any]
     records: int
+    hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         reached = [0]
@@ -198,10 +201,12 @@ class Boxes:
 
     def to_json(self) -> dict[str, Any]:
         """The content of a boxes file."""
+        joined = any(leaf.joined is not None for leaf in self.boxes)
         return {
             "format": FORMAT,
-            "version": VERSION if all(leaf.joined is None for leaf in self.boxes) else JOINED_VERSION,
+            "version": HIDING_VERSION if self.hidden else JOINED_VERSION if joined else VERSION,
             "columns": [column_json(column) for column in self.columns],
+            **({"hidden": list(self.hidden)} if self.hidden else {}),
             "labels": list(self.labels),
             "policy": dict(self.policy),
             "records": self.records,
@@ -227,7 +232,7 @@ class Boxes:
         """The boxes that `to_json` wrote."""
         if not is_boxes(content):
             raise ConfigurationError("this is no boxes file; make one with aegis anonymize --method boxes --model")
-        if content.get("version") not in (VERSION, JOINED_VERSION):
+        if content.get("version") not in (VERSION, JOINED_VERSION, HIDING_VERSION):
             raise ConfigurationError("these boxes were written by another version of aegis; make them again")
         try:
             return cls(
@@ -236,6 +241,7 @@ class Boxes:
                 labels=tuple(map(str, content["labels"])),
                 policy=dict(content["policy"]),
                 records=int(content["records"]),
+                hidden=tuple(map(str, content.get("hidden", ()))),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ConfigurationError(

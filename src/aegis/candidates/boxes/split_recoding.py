@@ -46,7 +46,7 @@ class SplitRecoding:
     @property
     def id(self) -> str:
         """What a cached result depends on beside the rows; the last number counts changes of what boxes come to."""
-        return f"boxes-{self.policy.id}-{self.seed}-4"
+        return f"boxes-{self.policy.id}-{self.seed}-5"
 
     def take(self, rows: Ints) -> SplitRecoding:
         """The same with some of its rows; k stays in proportion to the release."""

@@ -82,7 +82,7 @@ def recoded(dataset: Dataset, options: Anonymize) -> Recoded:
     if not labels:
         options.refuse("label_weight", because="there is no label to weigh, and boxes are cut where they are widest")
     assert isinstance(estimator, LocalRecoding), "a method that recodes is fitted to counts"
-    boxes = estimator.fit_counts(counts, labels=labels, progress=options.progress)
+    boxes = hiding(estimator.fit_counts(counts, labels=labels, progress=options.progress), dataset.roles.identifying)
     result = estimator.outcome_of_counts(
         counts,
         roles.sensitive,
@@ -115,6 +115,12 @@ def recoded_rows(rows: pa.Table, boxes: Boxes, counts: ClassTable) -> pa.Table:
         texts = pa.array([*(line[at] for line in boxes.texts), STAR], type=pa.string())
         rows = rows.set_column(rows.column_names.index(column.name), column.name, texts.take(box))
     return rows
+
+
+def hiding(boxes: Boxes, identifying: Sequence[str]) -> Boxes:
+    """The same boxes, with these columns hidden wherever they are applied."""
+    recoded = {column.name for column in boxes.columns}
+    return replace(boxes, hidden=tuple(sorted(set(identifying) - recoded)))
 
 
 def boxes_in(config: object) -> Boxes | None:
