@@ -20,6 +20,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -79,7 +80,7 @@ def main() -> None:
         os.chdir(folder)
         for name, arguments in COMMANDS.items():
             typed(arguments)
-            modules = crossed(lambda arguments=arguments: typed(arguments))
+            modules = crossed(partial(typed, arguments))
             registered = sorted(module for module in modules if module.startswith(REGISTERED))
             rooms = Counter(module.split(".")[1] for module in modules)
             results[name] = {

@@ -90,7 +90,7 @@ def test_a_limit_is_passed_by_with_a_reason_only(data: Path, tmp_path: Path, off
 def test_a_table_that_was_judged_alone_says_so_everywhere(data: Path, tmp_path: Path) -> None:
     made = aegis.synthesize(data, out=tmp_path / "made.csv", domain=DOMAIN, ledger="none", **OPTIONS)
     assert any(text.startswith("judged alone") for text in made.warnings)
-    verified = aegis.verify(made.out, made.certificate)
+    verified = aegis.verify(str(made.out), str(made.certificate))
     assert verified.verified
     assert any("judged it alone" in text for text in verified.not_checked)
     with pytest.raises(OptionError, match="no limit is on record"):
@@ -103,8 +103,9 @@ def test_more_than_the_limit_leaves_with_a_reason_that_is_on_record(data: Path, 
     with pytest.raises(LedgerError, match=r"spent: nothing; left: ε = 0.5, δ = 1e-06"):
         aegis.synthesize(data, **given)
     made = aegis.synthesize(data, despite_ledger="the board agreed", **given)
+    assert made.ledger is not None
     assert read_ledger(ledger_path(data)).releases[made.ledger].despite == "the board agreed"
-    verified = aegis.verify(made.out, made.certificate)
+    verified = aegis.verify(str(made.out), str(made.certificate))
     assert any("the board agreed" in text for text in verified.not_checked)
 
 
