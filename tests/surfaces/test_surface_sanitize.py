@@ -502,7 +502,7 @@ def test_a_refused_audit_is_status_1_and_writes_nothing(
     def refuse(*_: object, **__: object) -> None:
         raise VerificationError("the audit rejects this")
 
-    monkeypatch.setattr("aegis.candidates.sanitizers.split.accept", refuse)
+    monkeypatch.setattr("aegis.candidates.sanitizers.capped_column.refuse_certain", refuse)
     asked = ("sanitize", people, "--private", "ill", *PARTIES, "--distortion", "0.24", *QUICK)
     answer = aegis(*asked, "--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz", "--report", tmp_path / "r.html")
     assert answer.status == 1

@@ -44,7 +44,7 @@ class Drawing:
 
         >>> rare = Histogram(domain=Domain.of(Kind.TEXT, ["no", "yes"]), counts=np.array([97_000, 3_000]))
         >>> Drawing.of(rare, most_rows=20_000)
-        Drawing(17494 of 20000 rows at random)
+        Drawing(17526 of 20000 rows at random)
         """
         domain = label.domain
         if domain.kind not in (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN) or domain.discretised:

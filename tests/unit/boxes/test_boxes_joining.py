@@ -18,7 +18,7 @@ from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.joining import (
     A_BOX,
     COARSE,
-    FEWEST,
+    RECORDS_OF_A_PART,
     Parts,
     cost_of_parts,
     joined_parts,
@@ -254,7 +254,7 @@ def test_no_part_of_a_box_has_fewer_records_than_may_be_told_of() -> None:
     table, _, _ = people()
     for k in (3, 20, 50):
         grown = grow_boxes(table, Policy.from_mapping({"k": k}), labels=["label"])
-        assert np.bincount(grown.box_of_tuple, weights=table.sizes).min() >= min(k, FEWEST)
+        assert np.bincount(grown.box_of_tuple, weights=table.sizes).min() >= min(k, RECORDS_OF_A_PART)
         of_box = np.bincount(grown.boxes.numbers[grown.box_of_tuple], weights=table.sizes)
         assert of_box.min() >= k
 

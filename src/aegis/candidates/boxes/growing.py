@@ -23,7 +23,7 @@ from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.joining import (
     A_BOX,
     COARSE,
-    FEWEST,
+    RECORDS_OF_A_PART,
     WORTH,
     WORTH_NATS,
     Parts,
@@ -116,7 +116,7 @@ def grow_from_tuples(ready: BoxTuples, policy: Policy, *, labels: Sequence[str],
         pruned = _regrown(ready, pruned, policy, replace(chosen, least_records=k))
     released = pruned.judgement.released.codes[:, 0]
     suppressed = set(range(len(pruned.leaves))) - set(released[released >= 0].tolist())
-    if chosen.joins and least >= max(k, FEWEST + 1) and not suppressed and _may_join(ready):
+    if chosen.joins and least >= max(k, RECORDS_OF_A_PART + 1) and not suppressed and _may_join(ready):
         joined = _joined(ready, policy, chosen, least, tuple(labels), unless=pruned.box_of_tuple)
         if joined is not None:
             return joined
@@ -138,7 +138,7 @@ def _joined(
 ) -> Grown | None:
     """Boxes of smaller parts, joined; None where the policy refuses them or others (``unless``) tell nearly as much."""
     order = np.arange(ready.table.classes, dtype=np.int64)
-    nodes = _cut(ready, policy, growth, FEWEST, order, 0, len(order))
+    nodes = _cut(ready, policy, growth, RECORDS_OF_A_PART, order, 0, len(order))
     leaves, leaf_of_tuple = leaves_of(nodes, order)
     terms = ready.terms(growth, least)
     totals = ready.labels.sum(axis=0)

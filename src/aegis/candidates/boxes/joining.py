@@ -30,7 +30,7 @@ from aegis.data.domain import Domain
 
 Words: TypeAlias = NDArray[np.uint64]
 
-FEWEST = 5
+RECORDS_OF_A_PART = 5
 """Parts are cut down to so many records, or to what a box needs where that is fewer."""
 A_BOX = 0.5
 """So many nats about the labels, a parameter, are worth one box fewer. What few records say of their label is partly
