@@ -41,8 +41,8 @@ class Released(Result):
     """A written table with its certificate.
 
     ``verdicts``, ``classes`` and ``smallest_class`` were measured on the table as it was written; ``utility`` says what
-    it keeps about the label, where it has one. ``ledger`` says what it was judged together with, and what waits;
-    None where it was judged alone. ``unlisted_are_insensitive`` are masked columns without a role,
+    it keeps about the label, where it has one and was not finished before. ``ledger`` says what it was judged together
+    with, and what waits; None where it was judged alone. ``unlisted_are_insensitive`` are masked columns without role,
     ``insensitive_as_the_rest`` those that were named insensitive all at once, ``left_out_as_identifying`` those that
     look as if they named people and that nobody named: they were not written. ``insensitive_that_look_identifying``
     look so too and were written, because somebody named them insensitive. ``told_by_quasi_identifiers`` says of each
@@ -139,7 +139,10 @@ def release(options: Release) -> Released:
     attacks = attacks_wanted(options.attacks, source.policy, source.earlier)
     counts = count_published(source, source.earlier, options)  # ① source → counts of what would be published
     judged = judge_release(source, counts, options)  # ② counts → verdict, together with earlier releases
-    utility = utility_kept(source.dataset, counts.masked.masks, source.published_roles, released=judged.own.released)
+    utility = None  # of a finished table: no measure compares groups that were made for a label with single values
+    if options.rows_of is None:
+        masks, roles = counts.masked.masks, source.published_roles
+        utility = utility_kept(source.dataset, masks, roles, released=judged.own.released)
     table = treated(source, counts, judged)
     with draft_of(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = measure_draft(draft, source, counts, judged=judged.own)  # ④ draft → counts → verdict

@@ -77,6 +77,14 @@ def test_masks_are_judged_together_with_a_finished_table(source: Path) -> None:
         let_go(source, config=BY_AGE)
 
 
+def test_a_finished_table_is_not_said_to_keep_everything(source: Path) -> None:
+    """It was compared with itself: 100 % was kept of whatever it held."""
+    released = let_go(by_zip(source), rows_of=source, label="label")
+    assert released.kept_share is None
+    assert released.certificate.content["utility"] is None
+    assert "kept of what" not in released.certificate_path.with_suffix(".html").read_text(encoding="utf-8")
+
+
 def test_rows_that_are_not_in_their_places_are_refused(source: Path) -> None:
     table = by_decade(source)
     frame = pd.read_csv(table, dtype=str)
