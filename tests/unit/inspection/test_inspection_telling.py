@@ -101,6 +101,48 @@ def test_two_days_tell_the_age_and_the_stay() -> None:
     assert _told({"day": DAYS, "stay": stays}, left) is not None
 
 
+def test_height_and_weight_tell_the_body_mass_index() -> None:
+    rng = np.random.default_rng(3)
+    height = rng.normal(170, 9, ROWS).round()
+    weight = (height - 100 + rng.normal(0, 12, ROWS)).round()
+    body = {"height": height.tolist(), "weight": weight.tolist()}
+    index = weight / (height / 100) ** 2
+    told = _told(body, index.round(1).tolist())
+    assert told is not None
+    assert (told.column, told.beside) == ("height", "weight")
+    assert _told(body, np.where(index > 27, "high", "low").tolist()) is not None
+    assert _told(body, np.sqrt(height * weight / 3600).round(2).tolist()) is not None, "the surface of a body"
+    assert _told({"weight": body["weight"]}, index.round(1).tolist()) is None
+    assert _told({"weight": weight.tolist(), "none": [0.0] * ROWS}, index.round(1).tolist()) is None
+
+
+def test_two_columns_tell_a_stratum_that_follows_no_rule() -> None:
+    rng = np.random.default_rng(4)
+    sex, age = rng.choice(["f", "m"], ROWS).tolist(), rng.integers(20, 90, ROWS).tolist()
+    strata = [f"{'ab'[each == 'f']}{years // 10 * 7 % 10}" for each, years in zip(sex, age, strict=True)]
+    told = _told({"sex": sex, "age": age}, strata)
+    assert told is not None
+    assert told.as_known().startswith("is known to whoever knows sex and age (right in ")
+    assert _told({"age": age}, strata) is None
+
+
+def test_what_the_rows_of_a_person_share_is_not_told_by_two_columns() -> None:
+    rng = np.random.default_rng(5)
+    person = rng.integers(0, 300, ROWS)
+    born, town = rng.integers(1930, 2005, 300)[person].tolist(), rng.choice(list("abcdefgh"), 300)[person].tolist()
+    assert _told({"born": born, "town": town}, rng.choice(["x", "y", "z"], 300)[person].tolist()) is None
+
+
+def test_a_dose_by_weight_is_told_about() -> None:
+    rng = np.random.default_rng(6)
+    weight = rng.normal(75, 12, ROWS)
+    told = _told({"weight": weight.round(1).tolist()}, (weight / 2 + rng.normal(0, 0.1, ROWS)).round(2).tolist())
+    assert told is not None
+    assert told.nearly
+    assert ", give or take one of 64 ranges, to whoever knows weight" in told.as_known()
+    assert _told({"weight": weight.tolist()}, (weight / 2 + rng.normal(0, 2, ROWS)).tolist()) is None
+
+
 def test_day_month_and_year_are_each_told_by_a_date() -> None:
     for part in ([day.day for day in BORN], [day.month for day in BORN], [day.year for day in BORN]):
         assert _told({"born": BORN}, part) is not None

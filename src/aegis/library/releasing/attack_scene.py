@@ -27,7 +27,7 @@ from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.shown_columns import configuration_of, draws, masks_behind
-from aegis.library.releasing.told_columns import told_columns
+from aegis.library.releasing.told_columns import known_values, told_columns
 from aegis.library.tables.masked_data import all_masks, masked_data
 from aegis.library.tables.written import open_written, written_texts
 from aegis.masking.configuration import Configuration
@@ -60,7 +60,7 @@ def scene_of(
         release, people = with_its_hidden(number, held_release(path.name, table, people, masks=masks), people, roles)
         as_held.append(replace(release, path=path))
     shown = {column for release in as_held for column in release.texts}
-    told = tuple(tells.other for tells in told_columns(original, roles, shown))
+    told = known_values(told_columns(original, roles, shown))
     scene = Scene(releases=tuple(as_held), people=people, roles=roles, policy=policy, seed=seed, unit=unit, told=told)
     for release in as_held:
         _check_source(scene, release)

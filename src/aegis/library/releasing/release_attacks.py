@@ -11,6 +11,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyNotSatisfiedError
 from aegis.inspection.telling import Tells
+from aegis.library.releasing.told_columns import known_values
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
 
@@ -72,7 +73,7 @@ def attack_draft(
     people = people_of(original)
     held = held_release(written.name, ask(written.table), people, masks=masks)
     attacked, people = with_its_hidden(1, held, people, roles)
-    too = tuple(tells.other for tells in told)
+    too = known_values(told)
     scene = Scene(releases=(attacked,), people=people, roles=roles, policy=policy, unit=policy.unit, told=too)
     several = earlier is not None and earlier.constrains
     joint = [name for name in attacks if ATTACKS[name].least_releases > 1 or (several and ATTACKS[name].linked)]
@@ -96,7 +97,9 @@ def attack_draft(
         )
         more = ", or release an earlier one again" if any(len(result.releases) > 1 for result in exceeded) else ""
         name_too = "".join(
-            f"; {tells.other} {tells.as_known()}: name it quasi-identifying or mask it" for tells in told
+            f"; {tells.other} {tells.as_known()}: name it quasi-identifying or mask it"
+            for tells in told
+            if tells.other in too
         )
         raise PolicyNotSatisfiedError(f"nothing was released: {sentences}; mask more{more}{name_too}")
     return results

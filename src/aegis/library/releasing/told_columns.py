@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
@@ -12,7 +12,7 @@ from aegis.inspection.telling import Tells, following
 
 
 def told_columns(original: Dataset, roles: Roles, shown: Collection[str]) -> tuple[Tells, ...]:
-    """Which of the ``shown`` columns are told by a quasi-identifier and have no role that counts, value by value.
+    """Which of the ``shown`` columns are told by quasi-identifiers and have no role that counts.
 
     Sensitive columns and the label are what an attacker wants to know, so he is not given them.
     """
@@ -23,8 +23,12 @@ def told_columns(original: Dataset, roles: Roles, shown: Collection[str]) -> tup
         return ()
     there = original.table.select(*known, *others)
     schema = Schema(columns=tuple(column for column in original.schema if column.name in {*known, *others}))
-    told = following(first_rows(ask(there.limit(LOOKED_AT)), schema), known, others)
-    return tuple(each for each in told if each.ranges is None)
+    return following(first_rows(ask(there.limit(LOOKED_AT)), schema), known, others)
+
+
+def known_values(told: Sequence[Tells]) -> tuple[str, ...]:
+    """Those whose value is told: an attack finds people by it. By a range it does not, though somebody could."""
+    return tuple(tells.other for tells in told if tells.ranges is None)
 
 
 def told_warning(told: Tells) -> str:
