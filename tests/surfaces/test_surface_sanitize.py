@@ -734,6 +734,7 @@ def test_a_number_is_released_jointly_by_its_range(aegis: Aegis, people: Path, t
         (("--private", "ill", "--posterior", "1.5"), "--posterior is a probability"),
         (("--private", "ill", "--leakage", "0"), "--leakage is a positive number"),
         (("--private", "ill", "--local-dp", "-1"), "--local-dp is a positive number"),
+        (("--private", "ill", "--local-dp", "40"), "--local-dp 40 protects nobody"),
         (("--private", "ill", "--jointly"), "--jointly needs two"),
         (("--private", "ill,blood", "--train"), "--train is for one private column"),
         (("--private", "ill,blood", "--costs", "c.csv"), "--costs is for one private column"),

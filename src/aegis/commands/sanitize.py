@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from aegis.candidates.sanitizers.caps import MOST_LOCAL_DP
 from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
 from aegis.commands.curve import ATTACKERS
@@ -195,6 +196,11 @@ class Sanitize(Reading, WithLedger, Working):
         for name, value in (("--leakage", self.leakage), ("--local-dp", self.local_dp)):
             if value is not None and not 0 < value < 700:
                 raise OptionError(f"{name} is a positive number ε, such as 2")
+        if self.local_dp is not None and self.local_dp > MOST_LOCAL_DP:
+            raise OptionError(
+                f"--local-dp {self.local_dp:g} protects nobody: a symbol may be e^ε times likelier for one value than "
+                f"for another; ask for {MOST_LOCAL_DP:g} at most, or leave it out"
+            )
         if self.jointly and len(self.private) < 2:
             raise OptionError("--jointly needs two private columns or more")
         if self.costs is not None and len(self.private) > 1:

@@ -16,13 +16,18 @@ from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted, re
 from aegis.candidates.sanitizers.capped_column import doubt_of_try, tightened
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.capped_program import most_any_release_leaves, solve, with_bound
-from aegis.candidates.sanitizers.caps import CERTAIN, Caps
+from aegis.candidates.sanitizers.caps import CERTAIN, MOST_LOCAL_DP, Caps
 from aegis.candidates.sanitizers.cones import UNDECIDED, cone_of
-from aegis.candidates.sanitizers.costs import zero_one
+from aegis.candidates.sanitizers.costs import LogCost, zero_one
 from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.law import Law, exact_law
 from aegis.candidates.sanitizers.nearly_sure import NearlySure, nearly_sure
-from aegis.candidates.sanitizers.proof import AdversaryProof, adversary_proofs, figures_over_set
+from aegis.candidates.sanitizers.proof import (
+    AdversaryProof,
+    adversary_proofs,
+    figures_over_set,
+    law_free_figures,
+)
 from aegis.errors import SanitizerError, VerificationError
 
 Table = dict[str, np.ndarray[Any, Any]]
@@ -277,3 +282,31 @@ def test_no_adversary_is_said_to_err_more_than_without_the_release(seed: int) ->
     found = fitted(table, 0.16, caps=Caps(local_dp=1.5))
     for party, without in zip(found.audit.adversaries, found.saturation_losses, strict=True):
         assert party.loss <= without == party.by_attacker["side alone"]
+
+
+@pytest.mark.parametrize("epsilon", [12.0, 16.0, 25.0])
+@pytest.mark.parametrize("cost_of", [zero_one, LogCost])
+def test_a_large_epsilon_is_kept_exactly_although_a_program_rounds(epsilon: float, cost_of: Any) -> None:
+    """A probability of e^-16 is smaller than what a program takes for zero, and zero is no local privacy at all."""
+    rng = np.random.default_rng(0)
+    law = exact_law(np.full(3, 1 / 3), [rng.dirichlet(np.ones(4), 3)], [rng.dirichlet(np.full(4, 9.0), 3)])
+    problem = replace(asked(law, 0.1, Caps(local_dp=epsilon)), cost=cost_of(3))
+    found = solve(replace(problem, distortions=(0.1 * problem.silent_distortions[0],)))
+    reached = law_free_figures(found.release)[1]
+    assert reached is not None
+    assert reached <= epsilon + 1e-5
+    assert np.allclose(found.release.sum(axis=1), 1.0)
+
+
+def test_the_nearest_epsilon_is_one_that_may_be_asked_for() -> None:
+    assert Caps(local_dp=20.0).looser("local_dp", 1.0).local_dp == MOST_LOCAL_DP
+
+
+def test_a_release_beyond_its_local_privacy_is_not_written(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capped_column, "law_free_figures", lambda release: (0.0, None))
+    with pytest.raises(VerificationError, match="exactly; nothing is written"):
+        fitted(table, 0.2, caps=Caps(local_dp=3.0))
+
+
+def test_a_cap_of_one_is_called_none() -> None:
+    assert Caps(posterior=1.0).describe() == "posterior at most 1 (no cap at all)"

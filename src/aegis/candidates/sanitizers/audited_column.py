@@ -124,8 +124,8 @@ class AuditedColumn:
                 words.append(f"adversary {number} errs no more than the authorised party: nothing protects from it")
             elif party.loss < _LITTLE * least:
                 words.append(
-                    f"adversary {number} errs {party.loss / least:.3g} times as much as the authorised party: next to "
-                    "nothing protects from it"
+                    f"adversary {number} errs by {party.loss:.4g}, hardly more than the authorised party "
+                    f"({least:.4g}): next to nothing protects from it"
                 )
         return tuple(words)
 

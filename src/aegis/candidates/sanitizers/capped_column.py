@@ -295,6 +295,11 @@ def _proof(
     split = evaluator.split
     rows, caps = split.measured, problem.caps
     kept_share, local_dp = law_free_figures(optimum.release)
+    if caps.local_dp is not None and (local_dp is None or local_dp > caps.local_dp + 10 * _ROUNDING):
+        raise VerificationError(
+            f"no release of column '{split.column}' was found that keeps local differential privacy of ε = "
+            f"{caps.local_dp:g} exactly; nothing is written: ask for another ε, or another cap"
+        )
     posterior, leakage, open_share = figures_over_set(problem.law, optimum.release, caps)
     under_law, _, exempt_share = figures_over_set(problem.law.estimate, optimum.release, caps)
     holds = (caps.posterior is None or posterior <= caps.posterior + _ROUNDING) and (

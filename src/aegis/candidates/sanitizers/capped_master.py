@@ -17,7 +17,7 @@ from scipy.sparse import coo_array, csr_array
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.capped_problem import CappedProblem, symbol_losses
-from aegis.candidates.sanitizers.cones import Cone
+from aegis.candidates.sanitizers.cones import Cone, without_rounded_zeros
 from aegis.candidates.sanitizers.pricing import Prices
 from aegis.errors import NotConvergedError
 
@@ -104,8 +104,7 @@ class Master(ABC):
         inverse = np.unique(shapes, axis=1, return_inverse=True)[1].ravel()
         merged = np.zeros((len(table), int(inverse.max()) + 1))
         np.add.at(merged.T, inverse, table.T)
-        release: Floats = merged / merged.sum(axis=1, keepdims=True)
-        return release
+        return without_rounded_zeros(merged / merged.sum(axis=1, keepdims=True), self.problem.caps.local_dp)
 
 
 class MixtureMaster(Master):

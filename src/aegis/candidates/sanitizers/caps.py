@@ -17,6 +17,9 @@ CERTAIN = 0.99
 DEFAULT_POSTERIOR = 0.98
 """The cap of a category where none was asked for."""
 
+MOST_LOCAL_DP = 30.0
+"""Beyond, the least probability that a cap on local differential privacy asks for is lost in drawing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
@@ -51,7 +54,7 @@ class Caps:
         """The caps in words."""
         parts = []
         if self.posterior is not None:
-            parts.append(f"posterior at most {self.posterior:g}")
+            parts.append(f"posterior at most {self.posterior:g}{' (no cap at all)' if self.posterior == 1 else ''}")
         if self.leakage is not None:
             parts.append(f"pointwise leakage of ε = {self.leakage:g}")
         if self.local_dp is not None:
@@ -63,4 +66,5 @@ class Caps:
         value = getattr(self, name)
         if name == "posterior":
             return replace(self, posterior=value + share * (1 - value))
-        return replace(self, **{name: value + share * max(12.0, value)})
+        most = MOST_LOCAL_DP if name == "local_dp" else math.inf
+        return replace(self, **{name: min(value + share * max(12.0, value), most)})

@@ -29,6 +29,7 @@ from aegis.candidates.sanitizers.law import Law
 
 UNDECIDED = CERTAIN - 1e-4  # where a record that must not become certain is held
 _ROUNDING = 1e-9
+_ROUNDED = 1e-6  # the share by which a probability may fall short of a cap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +57,20 @@ class Cone:
             near, far = np.where(fits, middle, near), np.where(fits, far, middle)
         share = np.where(whole, 1.0, near)[:, None]
         return np.asarray(constant + share * (symbols - constant))
+
+
+def without_rounded_zeros(release: Floats, local_dp: float | None) -> Floats:
+    """The release under a cap on local differential privacy where rounding, however little, took it beyond.
+
+    A program keeps its rows to about 1e-7, which for a large ε is as much as the least probability may be.
+    """
+    if local_dp is None:
+        return release
+    least = math.exp(-local_dp) * release.max(axis=0)
+    if (release >= least * (1 - _ROUNDED)).all():
+        return release
+    raised = np.maximum(release, least)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def halved_doubt(share: float) -> float:

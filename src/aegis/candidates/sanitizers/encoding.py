@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Floats
 from aegis.errors import SanitizerError
+from aegis.plural import count
 
+_LARGEST = 1e100  # its square, and the sum of many, are numbers
 _LEVELS = 24  # the commonest categories of a column get an indicator each; the rest share a place in the alphabet
 
 
@@ -124,7 +126,7 @@ def encode_side(columns: Mapping[str, NDArray[Any]], *, rows: int, party: str) -
 
 
 def refuse_missing(values: NDArray[Any], *, name: str) -> None:
-    """Missing values have no place in a release; say which column holds them and how many."""
+    """Refuse missing and infinite values, and numbers whose squares are no numbers; say in which column they are."""
     if values.dtype.kind == "f":
         missing = int((~np.isfinite(values)).sum())
     elif values.dtype.kind == "O":
@@ -132,7 +134,15 @@ def refuse_missing(values: NDArray[Any], *, name: str) -> None:
     else:
         missing = 0
     if missing:
-        raise SanitizerError(f"column '{name}' has {missing} missing values; drop or fill those rows first")
+        infinite = " (an infinite number counts as missing)" if values.dtype.kind == "f" else ""
+        raise SanitizerError(
+            f"column '{name}' has {count(missing, 'missing value')}{infinite}; drop or fill those rows first"
+        )
+    if values.dtype.kind == "f" and np.abs(values).max(initial=0.0) > _LARGEST:
+        raise SanitizerError(
+            f"column '{name}' holds numbers beyond {_LARGEST:g}, whose squares are too large to compute with; give "
+            "it in a larger unit"
+        )
 
 
 def refuse_copies(private: NDArray[Any], columns: Mapping[str, NDArray[Any]], *, name: str) -> None:

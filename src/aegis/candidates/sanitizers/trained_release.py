@@ -20,7 +20,7 @@ from aegis.arrays import Floats
 from aegis.candidates.sanitizers.capped_master import Master, MixtureMaster, RuleMaster
 from aegis.candidates.sanitizers.capped_problem import CappedProblem
 from aegis.candidates.sanitizers.capped_program import CappedOptimum, optimum_of
-from aegis.candidates.sanitizers.cones import Cone, cone_of
+from aegis.candidates.sanitizers.cones import Cone, cone_of, without_rounded_zeros
 from aegis.candidates.sanitizers.costs import LogCost
 
 _STEPS = 24
@@ -72,7 +72,8 @@ def best_trained(releases: Floats, problem: CappedProblem, cone: Cone) -> tuple[
     Every trial is tried by itself and, where the program fits, the symbols of the best ones together: what one start
     did not find another may have.
     """
-    tried = [spent(under_caps(release, cone, problem.law.prior), problem) for release in releases]
+    drawn = (under_caps(release, cone, problem.law.prior) for release in releases)
+    tried = [spent(without_rounded_zeros(release, problem.caps.local_dp), problem) for release in drawn]
     if problem.law.size <= _REFINED:
         optima = [optimum for release in releases if (optimum := refined(problem, release)) is not None]
         best = sorted(optima, key=lambda optimum: -optimum.worst)[:_TOGETHER]
