@@ -217,8 +217,9 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, suffix: str) -> None:
     pq.write_table(_table(60_000), source)
     out = tmp_path / "out" / f"r.{suffix}"
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+    # -B: a compiled module that is cut off at the limit would break every later start
     answer = subprocess.run(
-        [sys.executable, "-c", limit + SCRIPT, source, out], capture_output=True, text=True, check=False
+        [sys.executable, "-B", "-c", limit + SCRIPT, source, out], capture_output=True, text=True, check=False
     )
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert "cannot be written" in answer.stdout
