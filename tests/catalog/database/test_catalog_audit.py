@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from aegis.catalog.database.audit_chain import Entry, append, row_hash, verify_chain
 from aegis.catalog.database.connection import Database
-from aegis.catalog.database.tables import Audit, ChainHead
+from aegis.catalog.database.ledger_tables import LedgerEntry
+from aegis.catalog.database.tables import Audit, ChainHead, Product, User
 from aegis.releases.hash_chain import START
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
@@ -71,6 +73,77 @@ def test_the_database_itself_refuses_edits(filled: Database, statement: str) -> 
         pytest.skip("SQLite has no TRUNCATE")
     with filled.write() as session, pytest.raises(DBAPIError, match="append-only"):
         session.execute(text(statement))
+
+
+_REPLACED = "SELECT sequence, at, 'eve', actor_id, action, subject, subject_id, product_id, details, previous, hash"
+
+
+def test_no_row_takes_the_place_of_another(filled: Database) -> None:
+    """Neither by the replacement of SQLite, which removes a row without its trigger, nor by that of PostgreSQL."""
+    insert = f"INTO audit {_REPLACED} FROM audit WHERE sequence = 2"
+    statement = (
+        f"INSERT OR REPLACE {insert}"
+        if filled.is_sqlite
+        else f"INSERT {insert} ON CONFLICT (sequence) DO UPDATE SET actor = excluded.actor"
+    )
+    with filled.write() as session, pytest.raises(DBAPIError, match="append-only"):
+        session.execute(text(statement))
+    with filled.read() as session:
+        assert verify_chain(session).intact
+
+
+def test_no_entry_of_a_ledger_takes_the_place_of_another(database: Database) -> None:
+    with database.write() as session:
+        session.add(User(id="u" * 32, name="ana", display_name="Ana", active=True, created_at=NOW))
+        session.flush()
+        session.add(
+            Product(
+                id="p" * 32, name="clinic", title="Clinic", description="", columns=[], owner_id="u" * 32,
+                state="draft", search_text="", created_at=NOW, changed_at=NOW,
+            )
+        )  # fmt: skip
+        session.flush()
+        session.add(
+            LedgerEntry(
+                product_id="p" * 32, sequence=1, at=NOW, act="released", content={}, previous=START, hash="a" * 64
+            )
+        )
+        session.commit()
+    values = "product_id, sequence, at, 'forgotten', content, previous, hash FROM ledger_entries"
+    statement = (
+        f"INSERT OR REPLACE INTO ledger_entries SELECT {values}"
+        if database.is_sqlite
+        else f"INSERT INTO ledger_entries SELECT {values} ON CONFLICT (product_id, sequence) DO UPDATE SET act = 'x'"
+    )
+    with database.write() as session, pytest.raises(DBAPIError, match="append-only"):
+        session.execute(text(statement))
+
+
+def test_a_row_that_was_added_and_undone_leaves_the_head_where_it_was(filled: Database) -> None:
+    with filled.write() as session:
+        append(session, [_entry(50)])
+        session.rollback()
+    with filled.read() as session:
+        found = verify_chain(session)
+        head = session.get_one(ChainHead, 1)
+    assert (found.rows, found.intact, head.sequence, head.hash) == (ROWS, True, ROWS, found.head)
+
+
+def test_many_who_write_at_once_make_one_chain(database: Database) -> None:
+    """Whoever is undone half-way leaves no gap, and nobody gets a number that another one has."""
+
+    def write(writer: int) -> None:
+        for number in range(6):
+            with database.write() as session:
+                append(session, [_entry(100 * writer + number), _entry(100 * writer + number + 50)])
+                if number % 3:
+                    session.commit()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(write, range(6)))
+    with database.read() as session:
+        found = verify_chain(session)
+    assert (found.rows, found.intact, found.reason) == (6 * 4 * 2, True, None)
 
 
 _EDITS: dict[str, Callable[[int], str]] = {
