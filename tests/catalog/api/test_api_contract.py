@@ -105,7 +105,7 @@ def test_an_error_that_nobody_expected_says_nothing_of_it(
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError(f"the value is {CANARY}")
 
-    monkeypatch.setattr("aegis.catalog.service.products.list_products", broken)
+    monkeypatch.setattr("aegis.catalog.service.products.read_page", broken)
     with caplog.at_level(logging.INFO):
         answer = stage.send("admin", "GET", "/products")
     assert answer.status_code == 500

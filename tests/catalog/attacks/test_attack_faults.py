@@ -263,13 +263,13 @@ def test_a_read_that_the_database_broke_off_is_tried_again(new_postgres: Any, tm
     with Catalog.open(new_postgres(), tmp_path / "store", settings=CHEAP) as catalog:
         router, tries = ApiRouter(), []
 
-        @router.reads("/x", "Anything")
         def look(work: Work) -> records.Health:
             tries.append(new_id())
             if len(tries) == 1:
                 work.session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
             return records.Health()
 
+        router.reads("/x", "Anything", look)
         app = FastAPI()
         app.include_router(router)
         app.dependency_overrides[reading] = lambda: ReadCall(catalog=catalog, actor=SYSTEM)

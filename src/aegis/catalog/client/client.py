@@ -15,9 +15,8 @@ from aegis.catalog.client.transport import Transport
 from aegis.catalog.records import (
     AccessRequest,
     Comment,
-    Comments,
     Configuration,
-    Configurations,
+    Items,
     Job,
     JointVerdict,
     JudgedTogether,
@@ -257,7 +256,7 @@ class Client:
 
     def comments(self, request_id: str) -> list[Comment]:
         """What was said about a request, the oldest first."""
-        return list(read(Comments, self._http.get(f"/requests/{request_id}/comments")).items)
+        return list(read(Items[Comment], self._http.get(f"/requests/{request_id}/comments")).items)
 
     def withdraw(self, request_id: str) -> AccessRequest:
         """Take one's own request back."""
@@ -392,7 +391,7 @@ class Client:
 
 
 def _configurations(content: Any) -> list[Configuration]:
-    return list(read(Configurations, content).items)
+    return list(read(Items[Configuration], content).items)
 
 
 def _chunks(file: Any) -> Iterator[bytes]:

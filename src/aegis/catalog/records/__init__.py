@@ -5,7 +5,7 @@ a newer catalog sends may have fields that this version does not know; `read` le
 """
 
 from aegis.catalog.records.audit_records import Act, ChainStatus
-from aegis.catalog.records.configuration_records import Configuration, Configurations, Preview, PreviewRow
+from aegis.catalog.records.configuration_records import Configuration, Preview, PreviewRow
 from aegis.catalog.records.job_records import Job
 from aegis.catalog.records.ledger_records import (
     JointVerdict,
@@ -15,13 +15,12 @@ from aegis.catalog.records.ledger_records import (
     ModelBroken,
     ProductLedger,
     SigningKey,
-    SigningKeys,
     Together,
     TogetherStanding,
 )
 from aegis.catalog.records.making import read, record_of, write
 from aegis.catalog.records.notification_records import NewNotificationChoice, Notification, NotificationChoice, Seen
-from aegis.catalog.records.page import Health, Page
+from aegis.catalog.records.page import Health, Items, Page
 from aegis.catalog.records.people_records import Me, Role, Scope, User, UserRole
 from aegis.catalog.records.product_records import Column, Facet, Facets, Product, ProductEntry
 from aegis.catalog.records.release_records import (
@@ -33,9 +32,9 @@ from aegis.catalog.records.release_records import (
     ReleaseVersion,
     Standing,
 )
-from aegis.catalog.records.request_records import AccessRequest, Comment, Comments, Overview, RequestWithHistory
-from aegis.catalog.records.sign_in_records import Invitation, Link, NewToken, Session, Sessions, Token
-from aegis.catalog.records.summary_records import Bar, Histogram, Histograms, Summary, Tick
+from aegis.catalog.records.request_records import AccessRequest, Comment, Overview, RequestWithHistory
+from aegis.catalog.records.sign_in_records import Invitation, Link, NewToken, Session, Token
+from aegis.catalog.records.summary_records import Bar, Histogram, Summary, Tick
 
 __all__ = [
     "AccessRequest",
@@ -45,16 +44,14 @@ __all__ = [
     "ChainStatus",
     "Column",
     "Comment",
-    "Comments",
     "Configuration",
-    "Configurations",
     "Facet",
     "Facets",
     "Health",
     "Histogram",
-    "Histograms",
     "Holder",
     "Invitation",
+    "Items",
     "Job",
     "JointVerdict",
     "JudgedTogether",
@@ -83,9 +80,7 @@ __all__ = [
     "Scope",
     "Seen",
     "Session",
-    "Sessions",
     "SigningKey",
-    "SigningKeys",
     "Standing",
     "Summary",
     "Tick",

@@ -25,13 +25,6 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configurations:
-    """Configurations of a product."""
-
-    items: tuple[Configuration, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewRow:
     """One published value and what the mask makes of it; `masked` is null where that is drawn at random."""
 

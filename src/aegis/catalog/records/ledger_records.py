@@ -100,10 +100,3 @@ class SigningKey:
     fingerprint: str
     created_at: datetime
     valid: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SigningKeys:
-    """One's keys, the newest first."""
-
-    items: tuple[SigningKey, ...]

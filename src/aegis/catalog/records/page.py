@@ -19,6 +19,13 @@ class Page(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Items(Generic[T]):
+    """All there are of something."""
+
+    items: tuple[T, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """The catalog answers, and so does its database."""
 

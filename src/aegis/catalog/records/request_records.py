@@ -63,13 +63,6 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comments:
-    """The comments on a request, the oldest first."""
-
-    items: tuple[Comment, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """How much there is, and what waits for this person."""
 

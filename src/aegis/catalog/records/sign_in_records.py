@@ -44,13 +44,6 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sessions:
-    """One's open sessions, the latest used first."""
-
-    items: tuple[Session, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
     """An API token."""
 

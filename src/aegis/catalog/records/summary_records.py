@@ -58,10 +58,3 @@ class Histogram:
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Histograms:
-    """The distributions that the current summary publishes."""
-
-    items: tuple[Histogram, ...]

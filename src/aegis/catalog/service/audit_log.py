@@ -128,7 +128,7 @@ class _Note:
 
 
 def standing(work: Work, *, expected_head: str | None = None, most: int = MOST_AT_ONCE) -> records.ChainStatus:
-    """What is known of the chain, and what its newest rows say (administrators)."""
+    """Walk the newest part of the chain of hashes, and say when the whole was last walked (administrators)."""
     require(work.actor, Permission.SEE_AUDIT)
     note = _note(work)
     if note.first_broken is None:
@@ -152,7 +152,7 @@ def standing(work: Work, *, expected_head: str | None = None, most: int = MOST_A
 
 
 def want_walk(work: Work) -> records.ChainStatus:
-    """Ask for a walk over the whole chain; a worker does it."""
+    """Ask the worker to walk the chain from its first row; ``wanted_at`` is empty again when it is done."""
     require(work.actor, Permission.SEE_AUDIT)
     _keep(work, replace(_note(work, lock=True), wanted_at=work.now))
     return standing(work)

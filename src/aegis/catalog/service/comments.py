@@ -21,7 +21,7 @@ _LONGEST = 5_000
 
 
 def comment(work: Work, *, request_id: str, words: str) -> records.Comment:
-    """Say something about a request; the others who take part are notified."""
+    """Say something about a request; those who take part are notified."""
     row = seen_request(work, request_id, Permission.COMMENT, lock=True)
     text = checked_text(words, what="the comment", least=1, most=_LONGEST)
     if (work.session.scalar(select(func.count()).where(Comment.request_id == row.id)) or 0) >= MOST:

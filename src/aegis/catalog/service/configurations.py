@@ -43,9 +43,9 @@ MOST_LINKS = 12
 def propose(
     work: Work, *, product: str, content: Mapping[str, Any] | str, name: str = "configuration"
 ) -> list[records.Configuration]:
-    """Enter one configuration or many, given as the mapping or as the YAML or JSON text of a configuration file.
+    """Enter one configuration or many; one that does the same as a known one is that one (a withdrawn one comes back).
 
-    One that does the same as a known one is that one (a withdrawn one comes back).
+    ``content`` is the mapping or the YAML or JSON text of a configuration file.
     """
     product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION)
     checked_file_stem(name, what="the configuration's name", most=120)
@@ -88,7 +88,7 @@ def generate(
 
 
 def withdraw(work: Work, *, configuration_id: str) -> records.Configuration:
-    """Offer it no longer; `ConflictError` while an approved request relies on it."""
+    """Offer it no longer; a conflict while an approved request relies on it."""
     row, product = _found(work, configuration_id, lock=True)
     require(work.actor, Permission.WITHDRAW_CONFIGURATION, row.product_id)
     if row.withdrawn_at is None:

@@ -50,7 +50,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
-    """The JSON-LD document; files are the verified releases that the actor may see, release with its certificate."""
+    """The product as Croissant 1.0 in JSON-LD, with the verified releases that one may see and their certificates."""
     record = products.product(work, product=product)
     listed = releases.list_releases(work, product=record.id, page=PageRequest(size=MOST)).items
     verified = [release for release in listed if release.state is ReleaseState.VERIFIED]

@@ -97,7 +97,7 @@ def dcat_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> Cat
 
 
 def dcat_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
-    """One product as a DCAT-AP 3 dataset in JSON-LD."""
+    """One product with its offer and the released files that one may see, as DCAT-AP 3 in JSON-LD."""
     record = products.product(work, product=product)
     files = _released_files(work, [record.id]).get(record.id, ())
     return {"@context": _DCAT_CONTEXT, **_dataset(work, record, files, base_url.rstrip("/"))}
@@ -123,7 +123,7 @@ def dsp_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> Cata
 
 
 def dsp_dataset(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
-    """The answer to a dataset request of the Dataspace Protocol."""
+    """The dataset of a published product, by its id or name."""
     record = products.product(work, product=product)
     if record.state is not ProductState.PUBLISHED:
         raise NotFoundError("there is no such dataset; look at the catalog")

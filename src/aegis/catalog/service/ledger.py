@@ -26,7 +26,7 @@ _NAMED = 6
 
 
 def ledger(work: Work, *, product: str) -> records.ProductLedger:
-    """What was released from a product, and the maskings that may be released next: for its providers and experts."""
+    """Every release that left, to whom, whether the chain is intact, and the maskings that may be released next."""
     row = visible_product(work, product, Permission.SEE_LEDGER)
     entries, head = entries_and_head(work, row.id)
     return records.ProductLedger(

@@ -16,7 +16,10 @@ _MOST = 50
 
 
 def lineage(work: Work, *, release_id: str) -> records.Lineage:
-    """The lineage of a release that the actor sees; who else holds it is for those who work on the product."""
+    """Where a release comes from, its versions, and who holds it.
+
+    Others than oneself are named to those who work on the product.
+    """
     seen = release(work, release_id=release_id)
     counted = (
         select(func.max(Summary.created_at))

@@ -30,7 +30,7 @@ _CODE_HOURS = 24
 
 
 def choice(work: Work) -> records.NotificationChoice:
-    """How one is notified now."""
+    """How one is notified beside the inbox."""
     require(work.actor, Permission.SEE_OWN_NOTIFICATIONS)
     row = work.session.get(NotificationChoice, work.actor.user_id)
     return _as_record(work, row)
@@ -39,7 +39,7 @@ def choice(work: Work) -> records.NotificationChoice:
 def choose(
     work: Work, *, channel: str, mail_address: str | None = None, webhook_url: str | None = None
 ) -> records.NewNotificationChoice:
-    """Choose how to be notified. A new mail address is sent a code; a new webhook gets a secret, shown this once."""
+    """Choose how to be notified. A new mail address is sent a code; a new webhook gets a secret, shown once."""
     require(work.actor, Permission.CHOOSE_NOTIFICATIONS)
     if channel not in set(Channel):
         raise InputError(f"a channel is one of {', '.join(Channel)}")

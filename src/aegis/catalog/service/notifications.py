@@ -192,7 +192,7 @@ def list_notifications(work: Work, *, unseen: bool = False, page: PageRequest = 
 
 
 def see(work: Work, *, notification_id: str) -> records.Notification:
-    """Note that one notification was read."""
+    """Mark one notification as read; twice is no error."""
     require(work.actor, Permission.MARK_NOTIFICATIONS)
     row = work.session.get(Notification, notification_id) if is_id(notification_id) else None
     if row is None or row.user_id != work.actor.user_id:

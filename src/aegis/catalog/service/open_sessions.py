@@ -16,7 +16,10 @@ MOST = 100
 
 
 def list_sessions(work: Work, *, secret: str | None = None) -> tuple[records.Session, ...]:
-    """One's open sessions, the latest used first; that with this secret is the one that asks."""
+    """One's open sessions, the latest used first. A token does not see them.
+
+    That with this ``secret`` is the one that asks.
+    """
     require(work.actor, Permission.MANAGE_OWN_SESSIONS)
     here = None if secret is None else hash_of(secret)
     return tuple(record_of(records.Session, row, id=_id(row), here=row.hash == here) for row in _open(work))

@@ -96,7 +96,7 @@ def change_password(catalog: Catalog, actor: Actor, *, old: str, new: str) -> No
 
 
 def create_user(work: Work, *, name: str, display_name: str) -> records.Link:
-    """A new person, and the invitation link with which they choose a password."""
+    """A new person, and the secret of the link with which they choose a password."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     _check_local_accounts(work.settings)
     person = new_user(work, name=name, display_name=display_name)
@@ -104,14 +104,14 @@ def create_user(work: Work, *, name: str, display_name: str) -> records.Link:
 
 
 def reset_link(work: Work, *, user_id: str) -> records.Link:
-    """A link with which somebody who forgot their password chooses another one."""
+    """The secret of a link with which this person chooses another password."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     _check_local_accounts(work.settings)
     return _new_link(work, purpose=RESET, person=found_user(work, user_id))
 
 
 def me(work: Work) -> records.Me:
-    """The person who acts, and what their token may be used for."""
+    """The person whose token or session this is, their roles, and what the token may be used for."""
     actor = work.actor
     require(actor, Permission.SEE_CATALOG)
     user = user_views(work, [found_user(work, actor.user_id)])[0]
@@ -138,7 +138,7 @@ def list_users(work: Work, *, page: PageRequest = FIRST) -> Page[records.User]:
 
 
 def set_active(work: Work, *, user_id: str, active: bool) -> records.User:
-    """Switch somebody off (their sessions and tokens stop working at once) or on again."""
+    """Switch somebody off or on again; who is off is signed out at once, and their tokens stop working."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person = found_user(work, user_id, lock=True)
     if not active:
@@ -151,7 +151,7 @@ def set_active(work: Work, *, user_id: str, active: bool) -> records.User:
 
 
 def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -> records.User:
-    """Give a role, for one product (name or id) or for all."""
+    """Give a role, for one product or for all."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
     assignment = _assignment(work, person.id, chosen, product_id)

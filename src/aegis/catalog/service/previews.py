@@ -28,8 +28,9 @@ MOST_ROWS = 200
 
 
 def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Preview:
-    """What a mask (``suppress``, ``{bucketize: {width: 10}}`` or a list) does to the column's published values.
+    """What a mask does to the published values of a column: never rows, never rare values. Nothing is written.
 
+    ``mask`` is ``suppress``, ``{bucketize: {width: 10}}``, or a list of such.
     ``generalize`` takes a hierarchy that a configuration of the product already brought along.
     """
     product_row = visible_product(work, product)

@@ -90,7 +90,7 @@ def change(
     policy: Mapping[str, Any] | None = None,
     tags: Iterable[str] | None = None,
 ) -> records.Product:
-    """Change what is given; `ConflictError` if somebody changed it after ``version`` was read.
+    """Change what is given; a conflict if somebody changed it after ``version`` was read.
 
     A current summary that no longer fits the columns is current no longer.
     """
@@ -150,9 +150,10 @@ def list_products(
     published: bool = False,
     page: PageRequest = FIRST,
 ) -> Page[records.Product]:
-    """The published products and those one works on, by name; with ``published`` no others than those.
+    """The published products and those one works on, by name.
 
-    ``query`` is searched in names, titles, descriptions, tags, and the names and meanings of columns.
+    With ``published`` there are no others than those. ``query`` is searched in names, titles, descriptions, tags, and
+    the names and meanings of columns.
     """
     require(work.actor, Permission.SEE_CATALOG)
     search = product_search(work.actor, words=query, tag=tag, owner=owner, mine=mine, published=published)

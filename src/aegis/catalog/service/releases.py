@@ -153,12 +153,12 @@ def check_meant_for(certificate: Mapping[str, Any], request_id: str | None) -> N
 
 
 def release(work: Work, *, release_id: str) -> records.Release:
-    """One release."""
+    """One release with its certificate."""
     return _seen(work, release_id).record
 
 
 def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Release]:
-    """The releases of a product that the actor may see, the newest first."""
+    """The releases of a product that one may see, the newest first."""
     product_row = visible_product(work, product)
     query = _selected().where(Release.product_id == product_row.id)
     if not may(work.actor, Permission.SEE_RELEASES, product_row.id):

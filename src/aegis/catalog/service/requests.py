@@ -77,7 +77,7 @@ def decide(
     reason: str | None = None,
     despite_ledger: str | None = None,
 ) -> records.RequestWithHistory:
-    """Approve with a configuration, or reject with a reason. The second of two decisions is a `ConflictError`.
+    """Approve with a configuration, or reject with a reason; the second of two decisions is a conflict.
 
     `VerificationError` where the masking breaks the policy together with earlier releases, unless ``despite_ledger``
     says why it shall leave all the same: that stands on the record.
@@ -180,7 +180,7 @@ def list_requests(
     mine: bool = False,
     page: PageRequest = FIRST,
 ) -> Page[records.AccessRequest]:
-    """One's own requests and those for products one works on, the newest first; ``mine`` leaves only one's own."""
+    """One's own requests and those for products one works on, the newest first."""
     require(work.actor, Permission.SEE_CATALOG)
     if state is not None and (not isinstance(state, str) or state not in set(RequestState)):
         raise InputError(f"a state is one of {', '.join(RequestState)}")
@@ -320,7 +320,7 @@ def _as_view(now: datetime.datetime, row: Any) -> records.AccessRequest:
 
 
 def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithHistory:
-    """Undo that a request expired, for ``days`` more (administrators): a clock may have been wrong."""
+    """Undo that a request expired, for some days more (administrators): a clock may have been wrong."""
     require(work.actor, Permission.MANAGE_PEOPLE)
     checked_whole(days, what="the number of days", least=1, most=work.settings.request_days)
     row = seen_request(work, request_id, lock=True)

@@ -20,7 +20,7 @@ MOST_KEYS = 20
 
 
 def register(work: Work, *, name: str, public: str) -> records.SigningKey:
-    """Register the public part of a key as one's own; `aegis key show` prints it. Not with a token."""
+    """Register the public part of a key as one's own, as `aegis key show` prints it. Not with a token."""
     require(work.actor, Permission.MANAGE_OWN_KEYS)
     named = checked_line(name, what="the key's name", most=80)
     if not isinstance(public, str) or len(public) > 200:
@@ -44,7 +44,7 @@ def list_keys(work: Work) -> tuple[records.SigningKey, ...]:
 
 
 def revoke(work: Work, *, key_id: str) -> records.SigningKey:
-    """What is signed with it counts no longer when it arrives; releases that are there stay."""
+    """What is signed with it counts no longer when it arrives; releases that are there stay. Twice is no error."""
     require(work.actor, Permission.MANAGE_OWN_KEYS)
     row = next((key for key in _mine(work) if key.id == key_id), None)
     if row is None:

@@ -26,7 +26,7 @@ MARK = "aegis_"
 def create_token(
     work: Work, *, name: str, scopes: Iterable[str], days: int = 90, product: str | None = None
 ) -> records.NewToken:
-    """A token of one's own, for ``days`` days, perhaps for one product (name or id) only. Tokens make no tokens."""
+    """A token of one's own, perhaps for one product only; its text is shown once. A token makes no tokens."""
     require(work.actor, Permission.MANAGE_OWN_TOKENS)
     names = list(scopes) if not isinstance(scopes, str) else [scopes]
     if not names or not all(isinstance(scope, str) and scope in set(Scope) for scope in names):

@@ -10,40 +10,25 @@ from starlette.responses import JSONResponse, Response
 
 from aegis.catalog.records import Health
 from aegis.catalog.server import errors, lanes
-from aegis.catalog.server.api import (
-    audit_routes,
-    configuration_routes,
-    dataspace_routes,
-    job_routes,
-    key_routes,
-    ledger_routes,
-    notification_routes,
-    openapi,
-    people_routes,
-    product_routes,
-    release_routes,
-    request_routes,
-    summary_routes,
-    token_routes,
-)
+from aegis.catalog.server.api import dataspace_routes, file_routes, openapi, routes
 from aegis.catalog.server.api.calls import Read
 from aegis.catalog.service.catalog import Catalog
 
 PREFIX = "/api/v1"
-_MODULES = (
-    people_routes,
-    product_routes,
-    configuration_routes,
-    summary_routes,
-    request_routes,
-    release_routes,
-    ledger_routes,
-    key_routes,
-    job_routes,
-    token_routes,
-    notification_routes,
-    audit_routes,
-    dataspace_routes,
+ROUTERS = (
+    routes.of_people,
+    routes.of_products,
+    routes.of_configurations,
+    file_routes.of_summaries,
+    routes.of_requests,
+    file_routes.of_releases,
+    routes.of_ledger,
+    routes.of_keys,
+    routes.of_jobs,
+    routes.of_tokens,
+    routes.of_notifications,
+    routes.of_audit,
+    dataspace_routes.of_dataspaces,
 )
 
 
@@ -89,9 +74,8 @@ def _with_routes() -> FastAPI:
         redirect_slashes=False,
     )
     errors.install(app, methods_at=lambda path: openapi.methods_at(openapi.describe(app), path))
-    routes = APIRouter(prefix=PREFIX)
-    routes.include_router(health)
-    for module in _MODULES:
-        routes.include_router(module.router)
-    app.include_router(routes)
+    below = APIRouter(prefix=PREFIX)
+    for router in (health, *ROUTERS):
+        below.include_router(router)
+    app.include_router(below)
     return app

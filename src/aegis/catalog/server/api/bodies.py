@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -19,6 +18,7 @@ from pydantic import (
 )
 
 from aegis.catalog.records import Scope, UserRole
+from aegis.catalog.service.checks import checked_document
 from aegis.commands.advise import Advise
 from aegis.commands.configurations import Generate
 from aegis.data.kind import Kind
@@ -29,7 +29,7 @@ from aegis.operation import fields_of
 # Control characters have no business in names, and a zero byte cannot be stored at all.
 _LINE = r"^[^\x00-\x1f\x7f]*$"
 _TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
-_DEEPEST, _LARGEST = 20, 50_000
+_LARGEST = 50_000
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_LINE)]
 Line = Annotated[str, StringConstraints(max_length=300, pattern=_LINE)]
@@ -61,33 +61,7 @@ Cursor = Annotated[
 
 
 def _checked(content: Any) -> Any:
-    """A document of bounded size without what JSON or a database cannot hold.
-
-    >>> _checked({"k": 5})
-    {'k': 5}
-    >>> _checked({"k": float("nan")})
-    Traceback (most recent call last):
-        ...
-    ValueError: a number is not finite
-    """
-    waiting, seen = [(content, 0)], 0
-    while waiting:
-        part, depth = waiting.pop()
-        seen += 1
-        if depth > _DEEPEST or seen > _LARGEST:
-            raise ValueError("the document is too deep or too large")
-        if isinstance(part, dict):
-            waiting += [(item, depth + 1) for pair in part.items() for item in pair]
-        elif isinstance(part, list):
-            waiting += [(item, depth + 1) for item in part]
-        elif isinstance(part, str):
-            if "\x00" in part or any("\ud800" <= character <= "\udfff" for character in part):
-                raise ValueError("a text holds a character that cannot be stored")
-        elif isinstance(part, float) and not math.isfinite(part):
-            raise ValueError("a number is not finite")
-        elif isinstance(part, int) and abs(part) >= 2**63:
-            raise ValueError("a number is too large")
-    return content
+    return checked_document(content, what="the document", most=_LARGEST)
 
 
 Document = Annotated[dict[str, JsonValue], AfterValidator(_checked)]

@@ -1,14 +1,11 @@
-"""What every handler of the API starts from: a unit of work of the one who calls, and the key that makes a write happen
-once.
+"""How an address of the API becomes a function of the service: a unit of work of the one who calls, and the key that
+makes a write happen once.
 
-A handler is given a `Work` and gives the record that is sent, whose type stands in its signature::
+The path, the words for the description and the function are declared; what comes from the path, the page of a long list
+and the fields of the body are its parameters by their names, and what it gives is what is sent::
 
-    router = ApiRouter(tags=["jobs"])
-
-    @router.writes("/jobs/{job_id}/cancel", "Cancel a job")
-    def cancel(work: Work, job_id: IdPath) -> records.Job:
-        \"\"\"Stop a job that waits or runs; what it had done is thrown away.\"\"\"
-        return jobs.cancel(work, job_id=job_id)
+    of_jobs = ApiRouter(tags=["jobs"])
+    of_jobs.writes("/jobs/{job_id}/cancel", "Cancel a job", jobs.cancel)
 """
 
 from __future__ import annotations
@@ -16,17 +13,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any, TypeVar
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from fastapi import APIRouter, Depends, Header, Request
+from fastapi.params import Depends as DependsMark
 from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
-from aegis.catalog.server.api.bodies import Body, Cursor, PageSize
+from aegis.catalog.server.api.bodies import Body, Cursor, IdPath, PageSize, ProductPath
 from aegis.catalog.server.lanes import costly as costly_lane
 from aegis.catalog.server.session import public_origin
 from aegis.catalog.service import idempotency
@@ -39,7 +38,6 @@ from aegis.releases.json_keys import RepeatedKeyError, without_repeated_keys
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 T = TypeVar("T")
-Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class _JsonRequest(Request):
@@ -88,18 +86,21 @@ class WriteCall:
         *,
         body: Any = None,
         status: int = 200,
-        secret: str | None = None,
+        shown_once: str | None = None,
     ) -> Response:
         """Do it and answer with the record that came out; the same key and content get the same answer again.
 
         The answer is remembered in the transaction of the act itself, so there is never one without the other.
-        ``secret`` names a field that is shown once and not remembered.
+        The field of the record that is ``shown_once`` is not remembered.
         """
         return again_if_undone(
-            lambda: self._once(kind, act, body=body, status=status, secret=secret), is_keyed=self.key is not None
+            lambda: self._once(kind, act, body=body, status=status, shown_once=shown_once),
+            is_keyed=self.key is not None,
         )
 
-    def _once(self, kind: type[T], act: Callable[[Work], T], *, body: Any, status: int, secret: str | None) -> Response:
+    def _once(
+        self, kind: type[T], act: Callable[[Work], T], *, body: Any, status: int, shown_once: str | None
+    ) -> Response:
         if self.key is None:
             with self.catalog.write(self.actor) as work:
                 return JSONResponse(records.write(kind, act(work)), status_code=status)
@@ -110,7 +111,7 @@ class WriteCall:
                 if remembered is not None:
                     return _replayed(remembered)
                 content = records.write(kind, act(work))
-                to_remember = content if secret is None else {**content, secret: ""}
+                to_remember = content if shown_once is None else {**content, shown_once: ""}
                 idempotency.remember(work, key=self.key, fingerprint=fingerprint, status=status, body=to_remember)
             return JSONResponse(content, status_code=status)
         except ConflictError:
@@ -186,76 +187,116 @@ SessionSecret = Annotated[str | None, Depends(session_secret)]
 class ApiRouter(APIRouter):
     """The addresses of one subject.
 
-    Further keywords of `reads` and `writes` are those of FastAPI. What is ``costly`` waits in a lane of its own.
+    ``act`` takes a `Work` and then, by name, what the address names. Of its other parameters those are offered that are
+    given a type for FastAPI by their name in ``takes``; ``body`` is the class whose fields it takes. What is ``costly``
+    waits in a lane of its own; ``described`` are further keywords of FastAPI.
     """
 
     def __init__(self, **described: Any) -> None:
         super().__init__(route_class=_JsonRoute, **described)
 
-    def reads(
-        self, path: str, summary: str, *, method: str = "GET", costly: bool = False, **described: Any
-    ) -> Callable[[Handler], Handler]:
-        """Answer with what the handler below finds; tried again where the database broke off."""
+    def reads(self, path: str, summary: str, act: Callable[..., Any], *, method: str = "GET", **declared: Any) -> None:
+        """Answer with what ``act`` finds; tried again where the database broke off."""
 
-        def add(handler: Handler) -> Handler:
-            def answer(call: ReadCall, **values: Any) -> Any:
-                def look() -> Any:
-                    with call.catalog.read(call.actor) as work:
-                        return handler(work, **values)
+        def answer(call: ReadCall, body: Body | None, values: Mapping[str, Any]) -> Any:
+            def look() -> Any:
+                with call.catalog.read(call.actor) as work:
+                    return _whole(act(work, **values))
 
-                return again_if_undone(look)
+            return again_if_undone(look)
 
-            self._add(path, handler, answer, Read, costly=costly, methods=[method], summary=summary, **described)
-            return handler
-
-        return add
+        self._add(path, summary, act, answer, Read, methods=[method], **declared)
 
     def writes(
         self,
         path: str,
         summary: str,
+        act: Callable[..., Any],
         *,
         method: str = "POST",
         status: int = 200,
-        secret: str | None = None,
-        costly: bool = False,
-    ) -> Callable[[Handler], Handler]:
-        """Do what the handler below does, once for a key; ``secret`` names a field of the record that is shown once."""
+        shown_once: str | None = None,
+        sends: Any = None,
+        **declared: Any,
+    ) -> None:
+        """Do it, once for a key; ``shown_once`` names a field of the record that no repetition shows again.
 
-        def add(handler: Handler) -> Handler:
-            kind = inspect.signature(handler, eval_str=True).return_annotation
+        What is sent is the record that ``act`` gives, or as much of it as another kind of record ``sends``.
+        """
+        kind = sends or _kind_of(act)
 
-            def answer(call: WriteCall, **values: Any) -> Response:
-                body = next((value for value in values.values() if isinstance(value, Body)), None)
-                return call.once(kind, lambda work: handler(work, **values), body=body, status=status, secret=secret)
+        def answer(call: WriteCall, body: Body | None, values: Mapping[str, Any]) -> Response:
+            def do(work: Work) -> Any:
+                return _whole(act(work, **values))
 
-            described = {"methods": [method], "status_code": status, "summary": summary}
-            self._add(path, handler, answer, Write, costly=costly, **described)
-            return handler
+            return call.once(kind, do, body=body, status=status, shown_once=shown_once)
 
-        return add
+        described = {"methods": [method], "status_code": status, "response_model": kind}
+        self._add(path, summary, act, answer, Write, **described, **declared)
 
     def _add(
         self,
         path: str,
-        handler: Callable[..., Any],
-        answer: Callable[..., Any],
+        summary: str,
+        act: Callable[..., Any],
+        answer: Callable[[Any, Body | None, Mapping[str, Any]], Any],
         call: Any,
         *,
-        costly: bool,
-        **more: Any,
+        body: Any = None,
+        takes: Mapping[str, Any] = MappingProxyType({}),
+        costly: bool = False,
+        **described: Any,
     ) -> None:
-        """Add a route whose parameters are the handler's, with a ``call`` in place of its work."""
-        if costly:
+        """Add a route whose parameters are those of ``act``, with a call in place of its work."""
+        body_class = next((kind for kind in get_args(body) or (body,) if kind is not NoneType), None)
 
-            async def respond(call: Any, **values: Any) -> Any:
-                return await costly_lane.run(str(call.actor.user_id), lambda: answer(call, **values))
+        def handle(call: Any, values: dict[str, Any]) -> Any:
+            sent = values.pop("body", None) or (body_class and body_class())
+            return answer(call, sent, {**values, **(sent.keywords() if sent else {})})
 
-        else:
-            respond = answer
-        signature = inspect.signature(handler, eval_str=True)
-        others = list(signature.parameters.values())[1:]
-        first = inspect.Parameter("call", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=call)
-        endpoint = wraps(handler)(respond)
-        endpoint.__signature__ = signature.replace(parameters=[first, *others])  # type: ignore[attr-defined]
-        self.add_api_route(path, endpoint, **{"response_model": signature.return_annotation, **more})
+        def respond(call: Any, **values: Any) -> Any:
+            return handle(call, values)
+
+        async def respond_costly(call: Any, **values: Any) -> Any:
+            return await costly_lane.run(str(call.actor.user_id), lambda: handle(call, values))
+
+        endpoint = wraps(act)(respond_costly if costly else respond)
+        endpoint.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [_parameter("call", call), *_parameters(self.prefix + path, act, takes), *_body_parameter(body)]
+        )
+        description = inspect.cleandoc(act.__doc__ or "").partition("\n\n")[0].replace("``", "`")
+        declared = {"response_model": _kind_of(act), "description": description, **described}
+        self.add_api_route(path, endpoint, summary=summary, **declared)
+
+
+def _parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+
+
+def _body_parameter(body: Any) -> list[inspect.Parameter]:
+    """One that may be left out where every field of it may."""
+    if body is None:
+        return []
+    return [_parameter("body", body, None if NoneType in get_args(body) else inspect.Parameter.empty)]
+
+
+def _parameters(path: str, act: Callable[..., Any], takes: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
+    """Those of a function that an address offers: in its path, in its query, and which page of a long list."""
+    for name, parameter in inspect.signature(act, eval_str=True).parameters.items():
+        if f"{{{name}}}" in path:
+            yield _parameter(name, ProductPath if name == "product" else IdPath)
+        elif parameter.annotation is PageRequest:
+            yield _parameter(name, Paged)
+        elif name in takes:
+            depends = any(isinstance(mark, DependsMark) for mark in get_args(takes[name]))
+            yield _parameter(name, takes[name], inspect.Parameter.empty if depends else parameter.default)
+
+
+def _kind_of(act: Callable[..., Any]) -> Any:
+    """What is sent: what the function gives, of a list all its items."""
+    kind = inspect.signature(act, eval_str=True).return_annotation
+    return records.Items[get_args(kind)[0]] if get_origin(kind) in (list, tuple) else kind  # type: ignore[misc]
+
+
+def _whole(given: Any) -> Any:
+    return records.Items(items=tuple(given)) if isinstance(given, list | tuple) else given

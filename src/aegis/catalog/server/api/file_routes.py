@@ -1,4 +1,4 @@
-"""Releases: a masked table and its certificate, pushed, downloaded, withdrawn."""
+"""Summaries and releases: what is pushed and fetched as files, and what is said of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fastapi import Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from aegis.catalog import records
-from aegis.catalog.records import Page, Standing
+from aegis.catalog.records import Standing
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
-from aegis.catalog.server.api.calls import ApiRouter, Paged, Read, Write, WriteCall
+from aegis.catalog.server.api.calls import ApiRouter, Read, Write, WriteCall
 from aegis.catalog.server.uploads import (
     SIGNATURE_BYTES,
     Multipart,
@@ -23,13 +23,87 @@ from aegis.catalog.server.uploads import (
     uploading,
     whole,
 )
-from aegis.catalog.service import arrivals, lineage, releases
+from aegis.catalog.service import arrivals, lineage, releases, summaries
 from aegis.catalog.service.catalog import Work, again_if_undone
 from aegis.catalog.service.certificates import certificate_text
-from aegis.errors import InputError
+from aegis.errors import InputError, NotFoundError
 
-router = ApiRouter(tags=["releases"])
 PRESENT_POLICY = "Aegis-Present-Policy"
+ARCHIVES = ("application/octet-stream", "application/x-tar", "application/gzip", "application/zip")
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_ARCHIVE: dict[str, Any] = {"requestBody": {"required": True, "content": dict.fromkeys(ARCHIVES, _BINARY)}}
+
+# Summaries
+
+of_summaries = ApiRouter(prefix="/products/{product}", tags=["summaries"])
+of_summaries.reads("/summaries", "All summaries", summaries.list_summaries)
+
+
+@of_summaries.post(
+    "/summaries", response_model=records.Summary, status_code=201, summary="Push a summary", openapi_extra=_ARCHIVE
+)
+async def push_summary(call: Write, request: Request, product: ProductPath) -> Response:
+    """Push the folder that `aegis summarize` wrote, as a tar or zip; it is checked and becomes the current one."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ARCHIVES:
+        raise InputError(f"send the summary as an archive; its Content-Type is one of {', '.join(ARCHIVES)}")
+
+    def take() -> Response:
+        with summaries.incoming(call.catalog, call.actor, product=product, stream=body_of(request)) as checked:
+            return call.once(
+                records.Summary, lambda work: summaries.receive(work, checked), body=checked.draft.digest, status=201
+            )
+
+    return await uploading(take)
+
+
+def current_summary(work: Work, *, product: str) -> records.Summary:
+    """The summary that counts now."""
+    summary = summaries.current(work, product=product)
+    if summary is None:
+        raise NotFoundError("the product has no summary yet; its provider pushes one with aegis push")
+    return summary
+
+
+of_summaries.reads("/summary", "The current summary", current_summary)
+
+
+def summary_archive(work: Work, *, product: str) -> Response:
+    """The archive as it was pushed, for those who work on the product."""
+    opened = summaries.open_archive(work, product=product)
+    headers = {"Content-Length": str(opened.summary.bytes), "Content-Disposition": 'attachment; filename="summary"'}
+    return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
+
+
+of_summaries.reads(
+    "/summary/file",
+    "The current summary's archive",
+    summary_archive,
+    response_class=Response,
+    response_model=None,
+    responses={200: {"content": {"application/octet-stream": _BINARY}}},
+)
+of_summaries.reads("/histograms", "Published distributions", summaries.histograms)
+
+# Releases
+
+of_releases = ApiRouter(tags=["releases"])
+of_releases.reads("/products/{product}/releases", "Releases of a product", releases.list_releases)
+of_releases.reads("/releases/{release_id}", "One release", releases.release)
+of_releases.reads("/releases/{release_id}/lineage", "Where it comes from", lineage.lineage)
+of_releases.writes("/releases/{release_id}/withdraw", "Withdraw a release", releases.withdraw, body=bodies.Withdrawal)
+of_releases.writes(
+    "/requests/{request_id}/fulfilment", "Fulfil with a known release", releases.fulfil, body=bodies.Fulfilment
+)
+
+
+def certificate(work: Work, *, release_id: str) -> Response:
+    """The certificate as a file for `aegis verify`, with its own hash."""
+    content = releases.release(work, release_id=release_id).certificate
+    return Response(certificate_text(content), media_type="application/json")
+
+
+of_releases.reads("/releases/{release_id}/certificate", "A certificate", certificate, response_model=dict[str, Any])
 
 _FORM: dict[str, Any] = {
     "requestBody": {
@@ -64,20 +138,14 @@ _FORM: dict[str, Any] = {
 }
 
 
-@router.reads("/products/{product}/releases", "Releases of a product")
-def list_releases(work: Work, product: ProductPath, page: Paged) -> Page[records.Release]:
-    """The releases of a product that one may see, the newest first."""
-    return releases.list_releases(work, product=product, page=page)
-
-
-@router.post(
+@of_releases.post(
     "/products/{product}/releases",
     response_model=records.Release,
     status_code=201,
     summary="Push a release",
     openapi_extra=_FORM,
 )
-async def push(
+async def push_release(
     call: Write,
     request: Request,
     product: ProductPath,
@@ -124,26 +192,7 @@ def _signature_and_file(parts: Multipart) -> tuple[bytes | None, Part]:
     return signature, part
 
 
-@router.writes("/requests/{request_id}/fulfilment", "Fulfil with a known release")
-def fulfil(work: Work, request_id: IdPath, chosen: bodies.Fulfilment) -> records.Release:
-    """Give an approved request a verified release of the same configuration that is there already."""
-    return releases.fulfil(work, request_id=request_id, release_id=chosen.release_id)
-
-
-@router.reads("/releases/{release_id}", "One release")
-def one(work: Work, release_id: IdPath) -> records.Release:
-    """One release with its certificate."""
-    return releases.release(work, release_id=release_id)
-
-
-@router.reads("/releases/{release_id}/certificate", "A certificate", response_model=dict[str, Any])
-def certificate(work: Work, release_id: IdPath) -> Response:
-    """The certificate as a file for `aegis verify`, with its own hash."""
-    content = releases.release(work, release_id=release_id).certificate
-    return Response(certificate_text(content), media_type="application/json")
-
-
-@router.get(
+@of_releases.get(
     "/releases/{release_id}/file",
     response_class=Response,
     responses={
@@ -174,15 +223,3 @@ def download(call: Read, release_id: IdPath) -> Response:
         PRESENT_POLICY: opened.release.present_policy.standing.value,
     }
     return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
-
-
-@router.writes("/releases/{release_id}/withdraw", "Withdraw a release")
-def withdraw(work: Work, release_id: IdPath, why: bodies.Withdrawal) -> records.Release:
-    """Nobody can download it any more; a request that it fulfilled is revoked."""
-    return releases.withdraw(work, release_id=release_id, reason=why.reason)
-
-
-@router.reads("/releases/{release_id}/lineage", "Where it comes from")
-def show_lineage(work: Work, release_id: IdPath) -> records.Lineage:
-    """The counts, the configuration, those who hold it, and its versions."""
-    return lineage.lineage(work, release_id=release_id)
