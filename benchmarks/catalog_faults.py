@@ -33,7 +33,7 @@ from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_
 from _result import write
 from aegis import Client, release, summarize
 from aegis.catalog.database import audit_chain
-from aegis.catalog.database.notification_tables import Notification
+from aegis.catalog.database.tables import Notification
 from aegis.catalog.service import tokens
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.notifications import NotificationKind

@@ -20,7 +20,6 @@ LISTED = {
     "a command's options": ("aegis.commands.", "aegis.catalog.commands."),
     "handlers of the API": ("aegis.catalog.server.api.",),
     "handlers of pages": ("aegis.catalog.server.pages.",),
-    "records": ("aegis.catalog.records.",),
     "reports": ("aegis.report.",),
     "registered": (
         *("aegis.masking.masks.", "aegis.privacy.models.", "aegis.learners.", "aegis.attacks.methods."),

@@ -15,8 +15,7 @@ from sqlalchemy.orm import Session
 
 from aegis.catalog.database.audit_chain import Entry, append, row_hash, verify_chain
 from aegis.catalog.database.connection import Database
-from aegis.catalog.database.ledger_tables import LedgerEntry
-from aegis.catalog.database.tables import Audit, ChainHead, Product, User
+from aegis.catalog.database.tables import Audit, ChainHead, LedgerEntry, Product, User
 from aegis.releases.hash_chain import START
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)

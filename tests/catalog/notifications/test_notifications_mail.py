@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 from tests.catalog.service.conftest import CHEAP
 
-from aegis.catalog.database.notification_tables import Delivery
+from aegis.catalog.database.tables import Delivery
 from aegis.catalog.service import notification_choices, notifications, outbox
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.settings import Settings, read_settings

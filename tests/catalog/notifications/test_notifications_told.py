@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from aegis.catalog.database.notification_tables import Notification
+from aegis.catalog.database.tables import Notification
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import notifications, releases, requests
 from aegis.catalog.service.expiry import notify_expiring

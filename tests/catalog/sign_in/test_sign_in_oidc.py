@@ -11,8 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from aegis.catalog.database.sign_in_tables import ExternalIdentity
-from aegis.catalog.database.tables import User
+from aegis.catalog.database.tables import ExternalIdentity, User
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import people, sessions, tokens
 from aegis.catalog.service.openid_provider import OpenIdProvider

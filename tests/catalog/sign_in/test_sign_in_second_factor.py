@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.database.sign_in_tables import RecoveryCode, SecondFactor
+from aegis.catalog.database.tables import RecoveryCode, SecondFactor
 from aegis.catalog.service import audit_log, passwords, people, second_factor, sessions, tokens
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.totp import STEP_SECONDS, code_at, step_of

@@ -20,11 +20,6 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 
-from aegis.catalog.database import (  # every table is known before one is opened
-    ledger_tables,  # noqa: F401
-    notification_tables,  # noqa: F401
-    sign_in_tables,  # noqa: F401
-)
 from aegis.catalog.database.migrate import NEWEST, migrate
 from aegis.catalog.database.storage import storing
 from aegis.errors import EngineError, InputError, MissingExtraError

@@ -81,6 +81,9 @@ def of_table(target: str, *, nullable: bool = False, index: bool = False) -> Map
     return mapped_column(String(ID_LENGTH), ForeignKey(target), nullable=nullable, index=index)
 
 
+# People
+
+
 class User(Table):
     """A person. Without a password nobody can sign in as them yet."""
 
@@ -155,6 +158,53 @@ class Attempt(Table):
     name: Mapped[str]
     address: Mapped[str]
     at: Mapped[datetime.datetime]
+
+
+# Ways to sign in beside a password: people known to an identity provider, and second factors of local accounts
+
+
+class ExternalIdentity(Table):
+    """Somebody as an identity provider knows them: its address, and what it calls the person for good."""
+
+    __tablename__ = "external_identities"
+    issuer: Mapped[str] = mapped_column(String(255), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(255), primary_key=True)
+    user_id: Mapped[str] = of_table("users.id", index=True)
+    created_at: Mapped[datetime.datetime]
+    last_seen_at: Mapped[datetime.datetime]
+
+
+class SecondFactor(Table):
+    """The secret that a person's authenticator shares with the catalog; it counts once a first code was right."""
+
+    __tablename__ = "second_factors"
+    user_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("users.id"), primary_key=True)
+    secret: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime.datetime]
+    confirmed_at: Mapped[datetime.datetime | None]
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    """The latest thirty seconds of which a code was used: none of them, nor any before, works again."""
+
+
+class RecoveryCode(Table):
+    """A code for somebody whose authenticator is lost, known by its hash; it works once."""
+
+    __tablename__ = "recovery_codes"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[str] = of_table("users.id", index=True)
+    used_at: Mapped[datetime.datetime | None]
+
+
+class HalfSignIn(Table):
+    """A browser whose password was right and whose second factor is still to come."""
+
+    __tablename__ = "half_sign_ins"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[str] = of_table("users.id", index=True)
+    expires_at: Mapped[datetime.datetime] = mapped_column(index=True)
+
+
+# Products, and what is asked and released of them
 
 
 class Product(Table):
@@ -312,6 +362,128 @@ class Download(Table):
     request_id: Mapped[str | None] = of_table("requests.id", nullable=True)
     user_id: Mapped[str] = of_table("users.id")
     at: Mapped[datetime.datetime]
+
+
+# What was released from each product, what providers judged together, and the keys they sign with
+
+
+class LedgerEntry(Table):
+    """Something left, or no longer counts. Rows are only ever added; each holds the hash of the one before."""
+
+    __tablename__ = "ledger_entries"
+    product_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("products.id"), primary_key=True)
+    sequence: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime.datetime]
+    act: Mapped[str] = mapped_column(String(16))
+    content: Mapped[dict[str, Any]]
+    previous: Mapped[str] = mapped_column(String(64))
+    hash: Mapped[str] = mapped_column(String(64))
+
+
+class LedgerHead(Table):
+    """Where the ledger of a product ends, so that a cut end is noticed as well."""
+
+    __tablename__ = "ledger_heads"
+    product_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("products.id"), primary_key=True)
+    sequence: Mapped[int] = mapped_column(BigInteger)
+    hash: Mapped[str] = mapped_column(String(64))
+
+
+class JointVerdict(Table):
+    """What a provider found of several maskings together, on rows that the catalog never sees."""
+
+    __tablename__ = "joint_verdicts"
+    product_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("products.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    satisfied: Mapped[bool]
+    broken: Mapped[list[Any]]
+    judged_by: Mapped[str] = of_table("users.id")
+    judged_at: Mapped[datetime.datetime]
+
+
+class ProviderKey(Table):
+    """The public part of a key that somebody signs certificates with."""
+
+    __tablename__ = "provider_keys"
+    id: Mapped[str] = id_column()
+    user_id: Mapped[str] = of_table("users.id", index=True)
+    name: Mapped[str]
+    public: Mapped[str]
+    fingerprint: Mapped[str] = mapped_column(String(16), unique=True)
+    created_at: Mapped[datetime.datetime]
+    revoked_at: Mapped[datetime.datetime | None]
+
+
+# Notifications, written in the transaction of the act that they are about, and the deliveries that take them elsewhere
+
+
+class Notification(Table):
+    """A sentence for one person, and the page that it is about. ``key`` keeps it from being written twice."""
+
+    __tablename__ = "notifications"
+    __table_args__ = (
+        UniqueConstraint("user_id", "key"),
+        Index("notifications_of_user", "user_id", "created_at"),
+        Index(
+            "notifications_unseen",
+            "user_id",
+            sqlite_where=text("seen_at IS NULL"),
+            postgresql_where=text("seen_at IS NULL"),
+        ),
+    )
+    id: Mapped[str] = id_column()
+    user_id: Mapped[str] = of_table("users.id")
+    kind: Mapped[str] = mapped_column(String(32))
+    words: Mapped[str]
+    path: Mapped[str]
+    product_id: Mapped[str | None] = of_table("products.id", nullable=True)
+    key: Mapped[str | None] = mapped_column(String(128))
+    created_at: Mapped[datetime.datetime]
+    seen_at: Mapped[datetime.datetime | None]
+
+
+class NotificationChoice(Table):
+    """How somebody wants to be notified; a mail address counts once its code came back."""
+
+    __tablename__ = "notification_choices"
+    user_id: Mapped[str] = mapped_column(String(ID_LENGTH), ForeignKey("users.id"), primary_key=True)
+    channel: Mapped[str] = mapped_column(String(16))
+    mail_address: Mapped[str | None] = mapped_column(String(254))
+    mail_confirmed_at: Mapped[datetime.datetime | None]
+    code_hash: Mapped[str | None] = mapped_column(String(64))
+    code_expires_at: Mapped[datetime.datetime | None]
+    webhook_url: Mapped[str | None]
+    webhook_secret: Mapped[str | None] = mapped_column(String(64))
+    changed_at: Mapped[datetime.datetime]
+
+
+class Delivery(Table):
+    """A notification on its way out: claimed by one worker at a time, together with what goes in the same message.
+
+    ``batch`` is drawn when it is first claimed and names the message from then on, however often it is tried.
+    """
+
+    __tablename__ = "deliveries"
+    __table_args__ = (
+        Index("deliveries_due", "state", "due_at"),
+        Index("deliveries_of_batch", "batch"),
+        Index("deliveries_of_user", "user_id", "state"),
+    )
+    id: Mapped[str] = id_column()
+    user_id: Mapped[str] = of_table("users.id")
+    notification_id: Mapped[str | None] = of_table("notifications.id", nullable=True, index=True)
+    channel: Mapped[str] = mapped_column(String(16))
+    state: Mapped[str] = mapped_column(String(16))
+    batch: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    attempts: Mapped[int] = mapped_column(Integer)
+    due_at: Mapped[datetime.datetime]
+    worker: Mapped[str | None] = mapped_column(String(64))
+    reason: Mapped[str | None]
+    created_at: Mapped[datetime.datetime]
+    ended_at: Mapped[datetime.datetime | None]
+
+
+# Work in the background, and the record
 
 
 class Job(Table):

@@ -20,8 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aegis.catalog.database.audit_chain import HEAD_ID
-from aegis.catalog.database.notification_tables import Delivery
-from aegis.catalog.database.tables import ChainHead, Job, Product, Release, Request
+from aegis.catalog.database.tables import ChainHead, Delivery, Job, Product, Release, Request
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.states import JobState

@@ -19,10 +19,20 @@ from sqlalchemy.orm.exc import StaleDataError
 from aegis.catalog.database import audit_chain
 from aegis.catalog.database.audit_chain import ACTS
 from aegis.catalog.database.connection import DEFAULT_POOL, Database
-from aegis.catalog.database.ledger_tables import ProviderKey
 from aegis.catalog.database.open_storage import open_store
 from aegis.catalog.database.storage import Draft, Store, Stored
-from aegis.catalog.database.tables import Configuration, Job, Product, Release, Request, Summary, Table, Token, User
+from aegis.catalog.database.tables import (
+    Configuration,
+    Job,
+    Product,
+    ProviderKey,
+    Release,
+    Request,
+    Summary,
+    Table,
+    Token,
+    User,
+)
 from aegis.catalog.service.openid_provider import OpenIdProvider
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings

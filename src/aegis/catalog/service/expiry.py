@@ -6,8 +6,7 @@ import datetime
 
 from sqlalchemy import func, select
 
-from aegis.catalog.database.notification_tables import Notification
-from aegis.catalog.database.tables import Request
+from aegis.catalog.database.tables import Notification, Request
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
 from aegis.catalog.states import OPEN_REQUESTS, RequestState, check_step

@@ -13,8 +13,7 @@ import secrets
 
 from sqlalchemy import select
 
-from aegis.catalog.database.sign_in_tables import ExternalIdentity
-from aegis.catalog.database.tables import Assignment, Product, User
+from aegis.catalog.database.tables import Assignment, ExternalIdentity, Product, User
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.openid_provider import ExternalPerson
 from aegis.catalog.service.people import found_user, new_user

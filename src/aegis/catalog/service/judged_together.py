@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import select
 
 from aegis.catalog import records
-from aegis.catalog.database.ledger_tables import JointVerdict
-from aegis.catalog.database.tables import Configuration, Product, Request
+from aegis.catalog.database.tables import Configuration, JointVerdict, Product, Request
 from aegis.catalog.records import MaskedPart, Together
 from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Work

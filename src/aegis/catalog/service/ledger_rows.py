@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from aegis.catalog import records
-from aegis.catalog.database.ledger_tables import LedgerEntry, LedgerHead
-from aegis.catalog.database.tables import Product, Release
+from aegis.catalog.database.tables import LedgerEntry, LedgerHead, Product, Release
 from aegis.catalog.records import MaskedPart
 from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Work

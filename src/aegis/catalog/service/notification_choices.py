@@ -15,7 +15,7 @@ import secrets
 from sqlalchemy import delete, select
 
 from aegis.catalog import records
-from aegis.catalog.database.notification_tables import Delivery, NotificationChoice
+from aegis.catalog.database.tables import Delivery, NotificationChoice
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.notifications import Channel, enqueue
 from aegis.catalog.service.passwords import hash_of

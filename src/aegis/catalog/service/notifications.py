@@ -13,8 +13,16 @@ from enum import StrEnum
 from sqlalchemy import delete, func, or_, select, update
 
 from aegis.catalog import records
-from aegis.catalog.database.notification_tables import Delivery, Notification, NotificationChoice
-from aegis.catalog.database.tables import Assignment, Product, Request, User, is_id
+from aegis.catalog.database.tables import (
+    Assignment,
+    Delivery,
+    Notification,
+    NotificationChoice,
+    Product,
+    Request,
+    User,
+    is_id,
+)
 from aegis.catalog.records import Page, UserRole, record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, and_, select
 
-from aegis.catalog.database.notification_tables import Delivery, Notification, NotificationChoice
-from aegis.catalog.database.tables import User, new_id
+from aegis.catalog.database.tables import Delivery, Notification, NotificationChoice, User, new_id
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notification_choices import new_code
 from aegis.catalog.service.notifications import Channel, NotificationKind, notify

@@ -13,8 +13,7 @@ from typing import Any
 from sqlalchemy import delete, exists, false, func, or_, select
 
 from aegis.catalog import records
-from aegis.catalog.database.sign_in_tables import ExternalIdentity, HalfSignIn
-from aegis.catalog.database.tables import Assignment, Link, Product, SignIn, Token, User
+from aegis.catalog.database.tables import Assignment, ExternalIdentity, HalfSignIn, Link, Product, SignIn, Token, User
 from aegis.catalog.records import Page, UserRole, record_of
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import checked_line, checked_slug

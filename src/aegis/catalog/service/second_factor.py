@@ -13,8 +13,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from aegis.catalog.database.sign_in_tables import HalfSignIn, RecoveryCode, SecondFactor
-from aegis.catalog.database.tables import SignIn, User
+from aegis.catalog.database.tables import HalfSignIn, RecoveryCode, SecondFactor, SignIn, User
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.passwords import hash_of
 from aegis.catalog.service.permissions import ANONYMOUS, Actor, Permission, require

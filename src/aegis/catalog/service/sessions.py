@@ -15,9 +15,18 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, delete, func, or_, select, text, update
 
-from aegis.catalog.database.notification_tables import Notification
-from aegis.catalog.database.sign_in_tables import HalfSignIn, SecondFactor
-from aegis.catalog.database.tables import Assignment, Attempt, SignIn, Token, User, UtcTime, new_id
+from aegis.catalog.database.tables import (
+    Assignment,
+    Attempt,
+    HalfSignIn,
+    Notification,
+    SecondFactor,
+    SignIn,
+    Token,
+    User,
+    UtcTime,
+    new_id,
+)
 from aegis.catalog.records import Scope, UserRole
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import printable

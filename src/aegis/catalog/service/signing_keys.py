@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from aegis.catalog import records
-from aegis.catalog.database.ledger_tables import ProviderKey
+from aegis.catalog.database.tables import ProviderKey
 from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_line
