@@ -27,7 +27,6 @@ from aegis.catalog.service import (
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.permissions import (
     ANONYMOUS,
-    RULES,
     Actor,
     Held,
     Permission,
@@ -101,12 +100,12 @@ def test_nobody_may_do_anything_and_is_asked_to_sign_in() -> None:
 
 
 def test_a_token_allows_what_its_scopes_and_its_owner_both_do() -> None:
-    for permission, rule in RULES.items():
+    for permission in Permission:
         for scope in Scope:
             holder = _actor("admin", None, scopes=frozenset({scope}))
-            assert may(holder, permission, "p") == (scope in rule.scopes), (permission, scope)
+            assert may(holder, permission, "p") == (scope in permission.rule.scopes), (permission, scope)
             powerless = _actor("nobody in particular", None, scopes=frozenset(Scope))
-            assert may(powerless, permission, "p") == (rule.roles is None and bool(rule.scopes))
+            assert may(powerless, permission, "p") == (permission.rule.roles is None and bool(permission.rule.scopes))
     bound = _actor("admin", None, scopes=frozenset(Scope), token_product="p")
     assert may(bound, Permission.PUSH_RELEASE, "p")
     assert not may(bound, Permission.PUSH_RELEASE, "q")
@@ -114,8 +113,8 @@ def test_a_token_allows_what_its_scopes_and_its_owner_both_do() -> None:
 
 
 def test_the_products_where_somebody_may_are_those_where_they_may() -> None:
-    for permission, rule in RULES.items():
-        if rule.anywhere:
+    for permission in Permission:
+        if permission.rule.anywhere:
             continue
         for role in _OF_A_PRODUCT:
             for scopes in (None, *(frozenset({scope}) for scope in Scope)):
@@ -142,8 +141,8 @@ def test_a_token_that_only_requests_lists_no_requests_of_others(busy: Stage) -> 
         assert jobs.list_jobs(work).items == ()
 
 
-def test_every_permission_has_a_rule() -> None:
-    assert set(RULES) == set(Permission)
+def test_no_two_permissions_are_the_same_words() -> None:
+    assert len({permission.words for permission in Permission}) == len(Permission.__members__)
 
 
 Act = Callable[[Stage, Work], Any]
@@ -325,11 +324,11 @@ def test_the_documented_table_is_the_one_that_is_asked() -> None:
     page = (Path(__file__).parents[3] / "docs" / "concepts" / "catalog.md").read_text(encoding="utf-8")
     table = page[page.index("| act | roles |") :].split("\n\n")[0].splitlines()[2:]
     expected = []
-    for permission, rule in RULES.items():
-        roles = "everybody signed in" if rule.roles is None else ", ".join(sorted(rule.roles))
-        roles += " (of any product)" if rule.anywhere else ""
-        scopes = "any" if rule.scopes == set(Scope) else ", ".join(sorted(rule.scopes)) or "none"
-        expected.append(f"| {permission.value} | {roles} | {scopes} |")
+    for permission in Permission:
+        roles = "everybody signed in" if permission.rule.roles is None else ", ".join(sorted(permission.rule.roles))
+        roles += " (of any product)" if permission.rule.anywhere else ""
+        scopes = "any" if permission.rule.scopes == set(Scope) else ", ".join(sorted(permission.rule.scopes)) or "none"
+        expected.append(f"| {permission.words} | {roles} | {scopes} |")
     assert table == expected
 
 

@@ -7,9 +7,8 @@ even know of (drafts, other people's requests) is not found rather than forbidde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum
 
 from aegis.catalog.records import Scope, UserRole
 from aegis.errors import NotPermittedError, NotSignedInError
@@ -67,43 +66,7 @@ SYSTEM = Actor(user_id=None, name="system", display_name="the catalog itself", s
 
 _ADMIN, _PROVIDER, _EXPERT, _CONSUMER = UserRole.ADMIN, UserRole.PROVIDER, UserRole.EXPERT, UserRole.CONSUMER
 _REGISTRAR = UserRole.REGISTRAR
-
-
-class Permission(StrEnum):
-    """An act that somebody may or may not do."""
-
-    SEE_CATALOG = "see the catalog"
-    SEE_DRAFT = "see a product that is not published"
-    REGISTER_PRODUCT = "register a product"
-    CHANGE_PRODUCT = "change, publish or retire a product"
-    PROPOSE_CONFIGURATION = "propose configurations"
-    WITHDRAW_CONFIGURATION = "withdraw a configuration"
-    PUSH_SUMMARY = "push a summary"
-    START_ADVICE = "start the advisor"
-    SEE_JOBS = "see the jobs of a product"
-    REQUEST_ACCESS = "request access"
-    WITHDRAW_REQUEST = "take one's own request back"
-    COMMENT = "comment on a request that one sees"
-    SEE_REQUESTS = "see the requests for a product"
-    DECIDE_REQUEST = "decide a request"
-    REVOKE_REQUEST = "revoke a request"
-    PUSH_RELEASE = "push a release"
-    WITHDRAW_RELEASE = "withdraw a release"
-    SEE_LEDGER = "see the ledger of a product"
-    JUDGE_TOGETHER = "say what several maskings show together"
-    SEE_RELEASES = "see and download every release of a product"
-    DOWNLOAD = "download the release of one's own request"
-    SEE_PRODUCT_AUDIT = "see the audit of a product"
-    SEE_AUDIT = "see and verify the whole audit"
-    MANAGE_OWN_TOKENS = "make and revoke one's own tokens"
-    MANAGE_OWN_SESSIONS = "see and end one's own sessions"
-    MANAGE_OWN_KEYS = "register and revoke one's own signing keys"
-    MANAGE_SECOND_FACTOR = "set up one's own second factor"
-    SEE_OWN_NOTIFICATIONS = "read one's own notifications"
-    MARK_NOTIFICATIONS = "mark one's own notifications as read"
-    CHOOSE_NOTIFICATIONS = "choose how to be notified"
-    MANAGE_PEOPLE = "manage people and their tokens"
-    BACK_UP = "back up the catalog"
+_READ, _ASK, _PUSH, _DECIDE = (Scope.READ,), (Scope.REQUEST,), (Scope.PUSH,), (Scope.DECIDE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,43 +85,51 @@ def _rule(*roles: UserRole, scopes: tuple[Scope, ...], anywhere: bool = False) -
     return Rule(roles=frozenset(roles) if roles else None, scopes=frozenset(scopes), anywhere=anywhere)
 
 
-_READ, _ASK, _PUSH, _DECIDE = (Scope.READ,), (Scope.REQUEST,), (Scope.PUSH,), (Scope.DECIDE,)
+class Permission(Enum):
+    """An act that somebody may or may not do, in words, and who may: the one table.
 
-RULES: Mapping[Permission, Rule] = {
-    Permission.SEE_CATALOG: _rule(scopes=tuple(Scope)),
-    Permission.SEE_DRAFT: _rule(_PROVIDER, _EXPERT, scopes=tuple(Scope)),
-    Permission.REGISTER_PRODUCT: _rule(_REGISTRAR, _PROVIDER, scopes=_PUSH, anywhere=True),
-    Permission.CHANGE_PRODUCT: _rule(_PROVIDER, scopes=_PUSH),
-    Permission.PROPOSE_CONFIGURATION: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),
-    Permission.WITHDRAW_CONFIGURATION: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),
-    Permission.PUSH_SUMMARY: _rule(_PROVIDER, scopes=_PUSH),
-    Permission.START_ADVICE: _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE),
-    Permission.SEE_JOBS: _rule(_EXPERT, _PROVIDER, scopes=_READ + _PUSH + _DECIDE),
-    Permission.REQUEST_ACCESS: _rule(_CONSUMER, scopes=_ASK),
-    Permission.WITHDRAW_REQUEST: _rule(scopes=_ASK),
-    Permission.COMMENT: _rule(scopes=_ASK + _PUSH + _DECIDE),
-    Permission.SEE_REQUESTS: _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE),
-    Permission.DECIDE_REQUEST: _rule(_EXPERT, scopes=_DECIDE),
-    Permission.REVOKE_REQUEST: _rule(_PROVIDER, scopes=_DECIDE + _PUSH),
-    Permission.PUSH_RELEASE: _rule(_PROVIDER, scopes=_PUSH),
-    Permission.WITHDRAW_RELEASE: _rule(_PROVIDER, scopes=_PUSH),
-    Permission.SEE_LEDGER: _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE),
-    Permission.JUDGE_TOGETHER: _rule(_PROVIDER, scopes=_PUSH),
-    Permission.SEE_RELEASES: _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE),
-    Permission.DOWNLOAD: _rule(scopes=_READ + _ASK),
-    Permission.SEE_PRODUCT_AUDIT: _rule(_PROVIDER, _EXPERT, scopes=_READ),
-    Permission.SEE_AUDIT: _rule(_ADMIN, scopes=(Scope.ADMIN,)),
-    Permission.MANAGE_OWN_TOKENS: _rule(scopes=()),
-    Permission.MANAGE_OWN_SESSIONS: _rule(scopes=()),
-    Permission.MANAGE_OWN_KEYS: _rule(scopes=()),
-    Permission.MANAGE_SECOND_FACTOR: _rule(scopes=()),
-    Permission.SEE_OWN_NOTIFICATIONS: _rule(scopes=_READ),
-    Permission.MARK_NOTIFICATIONS: _rule(scopes=_ASK + _PUSH + _DECIDE),
-    Permission.CHOOSE_NOTIFICATIONS: _rule(scopes=()),
-    Permission.MANAGE_PEOPLE: _rule(_ADMIN, scopes=(Scope.ADMIN,)),
-    Permission.BACK_UP: _rule(_ADMIN, scopes=(Scope.ADMIN,)),
-}
-"""The one table. A token without a matching scope is refused; no token makes tokens."""
+    A token without a matching scope is refused; no token makes tokens.
+    """
+
+    def __init__(self, words: str, rule: Rule) -> None:
+        self.words = words
+        self.rule = rule
+
+    SEE_CATALOG = "see the catalog", _rule(scopes=tuple(Scope))
+    SEE_DRAFT = "see a product that is not published", _rule(_PROVIDER, _EXPERT, scopes=tuple(Scope))
+    REGISTER_PRODUCT = "register a product", _rule(_REGISTRAR, _PROVIDER, scopes=_PUSH, anywhere=True)
+    CHANGE_PRODUCT = "change, publish or retire a product", _rule(_PROVIDER, scopes=_PUSH)
+    PROPOSE_CONFIGURATION = "propose configurations", _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE)
+    WITHDRAW_CONFIGURATION = "withdraw a configuration", _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE)
+    PUSH_SUMMARY = "push a summary", _rule(_PROVIDER, scopes=_PUSH)
+    START_ADVICE = "start the advisor", _rule(_EXPERT, _PROVIDER, scopes=_PUSH + _DECIDE)
+    SEE_JOBS = "see the jobs of a product", _rule(_EXPERT, _PROVIDER, scopes=_READ + _PUSH + _DECIDE)
+    REQUEST_ACCESS = "request access", _rule(_CONSUMER, scopes=_ASK)
+    WITHDRAW_REQUEST = "take one's own request back", _rule(scopes=_ASK)
+    COMMENT = "comment on a request that one sees", _rule(scopes=_ASK + _PUSH + _DECIDE)
+    SEE_REQUESTS = "see the requests for a product", _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE)
+    DECIDE_REQUEST = "decide a request", _rule(_EXPERT, scopes=_DECIDE)
+    REVOKE_REQUEST = "revoke a request", _rule(_PROVIDER, scopes=_DECIDE + _PUSH)
+    PUSH_RELEASE = "push a release", _rule(_PROVIDER, scopes=_PUSH)
+    WITHDRAW_RELEASE = "withdraw a release", _rule(_PROVIDER, scopes=_PUSH)
+    SEE_LEDGER = "see the ledger of a product", _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE)
+    JUDGE_TOGETHER = "say what several maskings show together", _rule(_PROVIDER, scopes=_PUSH)
+    SEE_RELEASES = (
+        "see and download every release of a product",
+        _rule(_PROVIDER, _EXPERT, scopes=_READ + _PUSH + _DECIDE),
+    )
+    DOWNLOAD = "download the release of one's own request", _rule(scopes=_READ + _ASK)
+    SEE_PRODUCT_AUDIT = "see the audit of a product", _rule(_PROVIDER, _EXPERT, scopes=_READ)
+    SEE_AUDIT = "see and verify the whole audit", _rule(_ADMIN, scopes=(Scope.ADMIN,))
+    MANAGE_OWN_TOKENS = "make and revoke one's own tokens", _rule(scopes=())
+    MANAGE_OWN_SESSIONS = "see and end one's own sessions", _rule(scopes=())
+    MANAGE_OWN_KEYS = "register and revoke one's own signing keys", _rule(scopes=())
+    MANAGE_SECOND_FACTOR = "set up one's own second factor", _rule(scopes=())
+    SEE_OWN_NOTIFICATIONS = "read one's own notifications", _rule(scopes=_READ)
+    MARK_NOTIFICATIONS = "mark one's own notifications as read", _rule(scopes=_ASK + _PUSH + _DECIDE)
+    CHOOSE_NOTIFICATIONS = "choose how to be notified", _rule(scopes=())
+    MANAGE_PEOPLE = "manage people and their tokens", _rule(_ADMIN, scopes=(Scope.ADMIN,))
+    BACK_UP = "back up the catalog", _rule(_ADMIN, scopes=(Scope.ADMIN,))
 
 
 def may(actor: Actor, permission: Permission, product_id: str | None = None) -> bool:
@@ -177,7 +148,7 @@ def require(actor: Actor, permission: Permission, product_id: str | None = None)
 
 def products_where(actor: Actor, permission: Permission) -> frozenset[str] | None:
     """The ids of the products to which the actor may do it; None for every product."""
-    rule = RULES[permission]
+    rule = permission.rule
     if not actor.signed_in or (actor.scopes is not None and not actor.scopes & rule.scopes):
         return frozenset()
     ids = None if rule.roles is None else actor.products_as(*rule.roles)
@@ -191,23 +162,23 @@ def _why_not(actor: Actor, permission: Permission, product_id: str | None) -> st
         return "nobody is signed in"
     if actor.system:
         return None
-    rule = RULES[permission]
+    rule = permission.rule
     if actor.scopes is not None and not actor.scopes & rule.scopes:
         needed = " or ".join(sorted(scope.value for scope in rule.scopes))
         if not needed:
-            return f"a token may not {permission.value}; sign in with the password"
-        return f"the token may not {permission.value}: its scopes lack {needed}; make another token"
+            return f"a token may not {permission.words}; sign in with the password"
+        return f"the token may not {permission.words}: its scopes lack {needed}; make another token"
     if (
         actor.token_product is not None
         and permission is not Permission.SEE_CATALOG
         and actor.token_product != product_id
     ):
-        return f"the token is for one product only and may not {permission.value} here; make another token"
+        return f"the token is for one product only and may not {permission.words} here; make another token"
     if rule.roles is None or actor.is_admin or any(_held(actor, role, rule, product_id) for role in rule.roles):
         return None
     who = " or ".join(sorted(role.value for role in rule.roles))
     where = " of this product" if product_id is not None and _ADMIN not in rule.roles else ""
-    return f"only the {who}{where} may {permission.value}; ask an administrator for the role"
+    return f"only the {who}{where} may {permission.words}; ask an administrator for the role"
 
 
 def _held(actor: Actor, role: UserRole, rule: Rule, product_id: str | None) -> bool:
