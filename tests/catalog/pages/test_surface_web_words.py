@@ -14,10 +14,9 @@ from aegis.catalog import records
 from aegis.catalog.server.api.bodies import Generation
 from aegis.catalog.server.pages import rendering
 from aegis.catalog.server.pages.mask_views import hierarchy_view, with_hierarchy
-from aegis.catalog.server.pages.policy_words import promises
 from aegis.catalog.server.pages.product_form_pages import _policy, _typed
 from aegis.catalog.server.pages.request_detail_pages import timeline
-from aegis.catalog.server.pages.words import first_words, size, state_words, tone
+from aegis.catalog.server.pages.words import first_words, promises, size, state_words, tone
 from aegis.catalog.server.uploads import Form
 from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
 from aegis.masking.generator import STRENGTHS

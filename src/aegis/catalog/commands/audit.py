@@ -53,18 +53,13 @@ class AuditVerdict(Result):
 def verify_audit(options: VerifyAudit) -> AuditVerdict:
     """Walk the catalog's record; with a ``head`` that was noted earlier, see that it is still in the chain."""
     with open_catalog(options) as catalog:
-        from aegis.catalog.service.audit_log import verify  # an extra
+        from aegis.catalog.records import record_of  # an extra
+        from aegis.catalog.service.audit_log import verify
         from aegis.catalog.service.permissions import SYSTEM
 
         with catalog.read(SYSTEM) as work:
             verdict = verify(work, expected_head=options.head)
-    return AuditVerdict(
-        rows=verdict.rows,
-        intact=verdict.intact,
-        first_broken=verdict.first_broken,
-        reason=verdict.reason,
-        head=verdict.head,
-    )
+    return record_of(AuditVerdict, verdict)
 
 
 @command(

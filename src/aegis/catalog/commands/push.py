@@ -193,6 +193,7 @@ class PushedRelease(Result):
 @operation(PushProduct)
 def push_product(options: PushProduct) -> RegisteredProduct:
     """Register the columns, kinds and roles of a table with a policy."""
+    from aegis.catalog.records import record_of
     from aegis.library.tables.judging import read_policy
     from aegis.library.tables.opening import open_table
 
@@ -213,17 +214,14 @@ def push_product(options: PushProduct) -> RegisteredProduct:
         )
         if options.publish:
             product = catalog.publish(product.name)
-    return RegisteredProduct(
-        id=product.id,
-        name=product.name,
-        state=product.state.value,
-        columns=tuple(asdict(column) for column in product.columns),
-    )
+    columns_now = tuple(asdict(column) for column in product.columns)
+    return record_of(RegisteredProduct, product, state=product.state.value, columns=columns_now)
 
 
 @operation(PushConfigurations)
 def push_configurations(options: PushConfigurations) -> ProposedConfigurations:
     """Propose the configurations of a file or folder; they travel with their hierarchies."""
+    from aegis.catalog.records import record_of
     from aegis.library.tables.proposals import find_hierarchies
     from aegis.masking.configuration_file import load_configurations, many_to_mapping
 
@@ -233,30 +231,21 @@ def push_configurations(options: PushConfigurations) -> ProposedConfigurations:
     with client(options) as catalog:
         proposed = catalog.propose(options.product, many_to_mapping(loaded))
     return ProposedConfigurations(
-        configurations=tuple(
-            ProposedConfiguration(
-                id=configuration.id,
-                name=configuration.name,
-                content_id=configuration.content_id,
-                described=dict(configuration.described),
-            )
-            for configuration in proposed
-        )
+        configurations=tuple(record_of(ProposedConfiguration, configuration) for configuration in proposed)
     )
 
 
 @operation(PushSummary)
 def push_summary(options: PushSummary) -> PushedSummary:
     """Read and check a summary, then push it."""
+    from aegis.catalog.records import record_of
     from aegis.counts.folder import read_summary
 
     folder = Path(options.folder)
     read_summary(folder)
     with client(options) as catalog:
         summary = catalog.push_summary(options.product, folder)
-    return PushedSummary(
-        id=summary.id, product=options.product, level=summary.level, rows=summary.rows, digest=summary.digest
-    )
+    return record_of(PushedSummary, summary, product=options.product)
 
 
 @operation(PushTogether)
@@ -294,6 +283,7 @@ def push_together(options: PushTogether) -> PushedTogether:
 @operation(PushRelease)
 def push_release(options: PushRelease) -> PushedRelease:
     """Push a release with its certificate and, unless ``wait`` is off, wait for what the catalog measures."""
+    from aegis.catalog.records import record_of
     from aegis.releases.certificate import certificate_paths, read_certificate
 
     file = Path(options.file)
@@ -308,13 +298,7 @@ def push_release(options: PushRelease) -> PushedRelease:
                 progress=None if progress is None else lambda job: progress(round(100 * job.progress), 100, job.stage),
             )
             release = catalog.release(release.id)
-    return PushedRelease(
-        id=release.id,
-        state=release.state.value,
-        reason=release.reason,
-        digest=release.digest,
-        file_name=release.file_name,
-    )
+    return record_of(PushedRelease, release, state=release.state.value)
 
 
 def _check_judged(file: Path, content: Mapping[str, Any]) -> None:

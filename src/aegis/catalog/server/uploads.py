@@ -20,7 +20,7 @@ import anyio.to_thread
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from aegis.catalog.server.limits import FORM_BYTES, too_large
 from aegis.errors import InputError
@@ -72,11 +72,21 @@ def whole(chunks: Iterable[bytes], *, limit_bytes: int) -> bytes:
     return bytes(received)
 
 
-def chunks_of(file: BinaryIO) -> Iterator[bytes]:
-    """The bytes of an opened file, which is closed at the end, also if nobody wants the rest."""
-    with file:
-        while chunk := file.read(_CHUNK_BYTES):
-            yield chunk
+def sent_file(stream: BinaryIO, *, name: str, size_bytes: int, headers: Mapping[str, str] | None = None) -> Response:
+    """An opened file as a response that a browser saves, chunk by chunk; whoever sends it closes it in the end."""
+
+    def chunks() -> Iterator[bytes]:
+        with stream:
+            while chunk := stream.read(_CHUNK_BYTES):
+                yield chunk
+
+    sent = {"Content-Length": str(size_bytes), "Content-Disposition": attachment(name), **(headers or {})}
+    return StreamingResponse(chunks(), media_type="application/octet-stream", headers=sent)
+
+
+def sent_text(text: str, *, name: str, media_type: str) -> Response:
+    """A text as a response that a browser saves."""
+    return Response(text, media_type=media_type, headers={"Content-Disposition": attachment(name)})
 
 
 def attachment(name: str) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from typing import Annotated, Any
 
 from fastapi import Query, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from aegis.catalog import records
 from aegis.catalog.records import Standing
@@ -17,9 +17,8 @@ from aegis.catalog.server.uploads import (
     SIGNATURE_BYTES,
     Multipart,
     Part,
-    attachment,
     body_of,
-    chunks_of,
+    sent_file,
     uploading,
     whole,
 )
@@ -71,8 +70,7 @@ of_summaries.reads("/summary", "The current summary", current_summary)
 def summary_archive(work: Work, *, product: str) -> Response:
     """The archive as it was pushed, for those who work on the product."""
     opened = summaries.open_archive(work, product=product)
-    headers = {"Content-Length": str(opened.summary.bytes), "Content-Disposition": 'attachment; filename="summary"'}
-    return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
+    return sent_file(opened.stream, name="summary", size_bytes=opened.summary.bytes)
 
 
 of_summaries.reads(
@@ -216,10 +214,6 @@ def download(call: Read, release_id: IdPath) -> Response:
             return releases.open_download(work, release_id=release_id)
 
     opened = again_if_undone(take)
-    headers = {
-        "Content-Length": str(opened.release.bytes),
-        "Content-Disposition": attachment(opened.release.file_name),
-        "ETag": f'"{opened.release.digest}"',
-        PRESENT_POLICY: opened.release.present_policy.standing.value,
-    }
-    return StreamingResponse(chunks_of(opened.stream), media_type="application/octet-stream", headers=headers)
+    release = opened.release
+    headers = {"ETag": f'"{release.digest}"', PRESENT_POLICY: release.present_policy.standing.value}
+    return sent_file(opened.stream, name=release.file_name, size_bytes=release.bytes, headers=headers)

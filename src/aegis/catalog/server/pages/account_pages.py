@@ -1,4 +1,4 @@
-"""One's own account: roles, password, and the tokens for programs."""
+"""One's own account: roles, password, the tokens for programs, and the keys that one signs releases with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aegis.catalog.server.lanes import passwords
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
 from aegis.catalog.server.uploads import Form
-from aegis.catalog.service import open_sessions, people, second_factor, tokens
+from aegis.catalog.service import open_sessions, people, second_factor, signing_keys, tokens
 from aegis.catalog.service.products import product_choices
 from aegis.errors import InputError, NotFoundError, ServiceError
 from aegis.report.figures import count
@@ -111,3 +111,26 @@ def revoke_token(context: PageContext) -> Response:
     with context.write() as work:
         token = tokens.revoke_token(work, token_id=context.parameters["token"])
     return context.redirect("/tokens", f"The token {token.name} works no longer.")
+
+
+@routes.get("/account/keys")
+def show_keys(context: PageContext) -> Response:
+    with context.read() as work:
+        keys = signing_keys.list_keys(work)
+    required = context.catalog.settings.signatures_required
+    return context.render("keys.html", title="Signing keys", keys=keys, required=required, values=context.form)
+
+
+@routes.post("/account/keys", refused=show_keys)
+def register_key(context: PageContext) -> Response:
+    form = context.form
+    with context.write() as work:
+        key = signing_keys.register(work, name=form.text("name"), public=form.text("public"))
+    return context.redirect("/account/keys", f"The key {key.fingerprint} is registered.")
+
+
+@routes.post("/account/keys/{key}/revoke")
+def revoke_key(context: PageContext) -> Response:
+    with context.write() as work:
+        key = signing_keys.revoke(work, key_id=context.parameters["key"])
+    return context.redirect("/account/keys", f"The key {key.fingerprint} counts no longer.")

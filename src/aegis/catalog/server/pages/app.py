@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -10,54 +13,18 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from aegis.catalog.server import pages
 from aegis.catalog.server.errors import error_response, unexpected_response
-from aegis.catalog.server.pages import (
-    account_pages,
-    audit_pages,
-    configuration_pages,
-    editor_pages,
-    glossary_pages,
-    home_pages,
-    job_pages,
-    key_pages,
-    notification_pages,
-    organisation_pages,
-    people_pages,
-    product_form_pages,
-    product_pages,
-    release_pages,
-    request_detail_pages,
-    request_pages,
-    second_factor_pages,
-    sign_in_pages,
-    summary_pages,
-)
 from aegis.catalog.server.pages.page import PageRoute, page_context, starlette_route
 from aegis.catalog.server.pages.rendering import load_templates, send_asset
 from aegis.catalog.service.catalog import Catalog
 from aegis.errors import AegisError, NotFoundError
 
-_MODULES = (
-    home_pages,
-    glossary_pages,
-    sign_in_pages,
-    organisation_pages,
-    second_factor_pages,
-    product_pages,
-    product_form_pages,
-    summary_pages,
-    configuration_pages,
-    editor_pages,
-    job_pages,
-    request_detail_pages,
-    request_pages,
-    release_pages,
-    account_pages,
-    key_pages,
-    notification_pages,
-    people_pages,
-    audit_pages,
-)
+_MODULES = [
+    import_module(f"{pages.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(pages.__path__)
+    if module.name.endswith("_pages")
+]
 
 
 def page_routes() -> list[PageRoute]:

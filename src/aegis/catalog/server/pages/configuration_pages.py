@@ -11,7 +11,7 @@ from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.mask_views import hierarchies_of, previews
 from aegis.catalog.server.pages.page import PageContext, PageRoutes, Paging
 from aegis.catalog.server.pages.product_head import head, product_of
-from aegis.catalog.server.uploads import attachment, whole
+from aegis.catalog.server.uploads import sent_text, whole
 from aegis.catalog.service import configurations
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.permissions import Permission
@@ -62,7 +62,7 @@ def send_one(context: PageContext) -> Response:
     """A configuration as the file that ``aegis release`` takes."""
     with context.read() as work:
         _, view = _both(context, work)
-    return yaml_file(f"{view.name}.yaml", configurations.as_yaml(view))
+    return sent_text(configurations.as_yaml(view), name=f"{view.name}.yaml", media_type="application/yaml")
 
 
 @routes.get("/products/{product}/configurations.yaml", lane=costly)
@@ -74,17 +74,13 @@ def send_all(context: PageContext) -> Response:
     if not listed:
         raise NotFoundError("this product has no configuration yet; propose one first")
     built = [configurations.masks_of(view.content) for view in listed]
-    return yaml_file("configurations.yaml", as_text(built, path=Path("configurations.yaml")))
+    text = as_text(built, path=Path("configurations.yaml"))
+    return sent_text(text, name="configurations.yaml", media_type="application/yaml")
 
 
 def masks_in_words(configuration: records.Configuration) -> str:
     """What a configuration does, column by column."""
     return "; ".join(f"{column}: {mask}" for column, mask in configuration.described.items()) or "masks nothing"
-
-
-def yaml_file(name: str, text: str) -> Response:
-    """A YAML file to be saved."""
-    return Response(text, media_type="application/yaml", headers={"Content-Disposition": attachment(name)})
 
 
 @routes.post(

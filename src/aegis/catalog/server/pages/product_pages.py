@@ -1,26 +1,26 @@
-"""The catalog with its search, and the page of a product."""
+"""The catalog with its search, the page of a product, and the counts that its provider pushed."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from aegis.catalog import records
 from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.policy_words import promises
 from aegis.catalog.server.pages.product_head import head, product_of
-from aegis.catalog.server.pages.words import ROLE_MEANINGS
-from aegis.catalog.server.uploads import attachment
+from aegis.catalog.server.pages.words import ROLE_MEANINGS, promises
+from aegis.catalog.server.uploads import sent_text
 from aegis.catalog.service import croissant, finding, requests, summaries
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import Permission, may
 from aegis.data.kind import Kind
-from aegis.errors import NotFoundError
+from aegis.errors import NotFoundError, ServiceError
 from aegis.privacy.policy import Policy
 from aegis.report.charts.histogram import histogram
 from aegis.report.charts.paired_bars import Bar, Tick
@@ -137,7 +137,7 @@ def send_croissant(context: PageContext) -> Response:
     with context.read() as work:
         document = croissant.croissant(work, product=context.parameters["product"], base_url=context.origin)
     name = f"{context.parameters['product']}.croissant.json"
-    return JSONResponse(document, media_type="application/ld+json", headers={"Content-Disposition": attachment(name)})
+    return sent_text(json.dumps(document, ensure_ascii=False), name=name, media_type="application/ld+json")
 
 
 @routes.get("/products/{product}/policy.yaml")
@@ -147,8 +147,28 @@ def send_policy(context: PageContext) -> Response:
         product = product_of(context, work)
     if not product.policy:
         raise NotFoundError("this product has no policy yet")
-    return Response(
-        Policy.from_mapping(product.policy).to_yaml(),
-        media_type="application/yaml",
-        headers={"Content-Disposition": attachment("policy.yaml")},
+    text = Policy.from_mapping(product.policy).to_yaml()
+    return sent_text(text, name="policy.yaml", media_type="application/yaml")
+
+
+@routes.get("/products/{product}/summaries")
+def show_summaries(context: PageContext) -> Response:
+    with context.read() as work:
+        product = product_of(context, work, Permission.SEE_JOBS)
+        summary = summaries.current(work, product=product.id)
+    exposure = summary.exposure if summary else None
+    return context.render("summaries.html", **head(context, product), summary=summary, exposure=exposure)
+
+
+@routes.post("/products/{product}/summaries", upload=True, refused=show_summaries, also=(ServiceError,))
+def upload_summary(context: PageContext) -> Response:
+    name = context.parameters["product"]
+    file = context.form.file("summary", what="the summary")
+    with (
+        summaries.incoming(context.catalog, context.actor, product=name, stream=file.stream) as checked,
+        context.write() as work,
+    ):
+        summary = summaries.receive(work, checked)
+    return context.redirect(
+        f"/products/{name}/summaries", f"The counts of {summary.rows:,} records passed every check."
     )

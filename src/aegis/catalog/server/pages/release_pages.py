@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from aegis.catalog.server.pages.job_pages import progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head, product_of
-from aegis.catalog.server.uploads import attachment, chunks_of
+from aegis.catalog.server.uploads import sent_file, sent_text
 from aegis.catalog.service import jobs, ledger, lineage, releases
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.permissions import Permission, may
@@ -99,25 +99,15 @@ def download(context: PageContext) -> Response:
     """The released file. It is a write: the download is on the record before the first byte leaves."""
     with context.write() as work:
         opened = releases.open_download(work, release_id=context.parameters["release"])
-    return StreamingResponse(
-        chunks_of(opened.stream),
-        media_type="application/octet-stream",
-        headers={
-            "Content-Disposition": attachment(opened.release.file_name),
-            "Content-Length": str(opened.release.bytes),
-        },
-    )
+    return sent_file(opened.stream, name=opened.release.file_name, size_bytes=opened.release.bytes)
 
 
 @routes.get("/releases/{release}/certificate.json")
 def send_certificate(context: PageContext) -> Response:
     with context.read() as work:
         view = releases.release(work, release_id=context.parameters["release"])
-    return Response(
-        certificate_text(view.certificate),
-        media_type="application/json",
-        headers={"Content-Disposition": attachment(f"{view.file_name}.certificate.json")},
-    )
+    name = f"{view.file_name}.certificate.json"
+    return sent_text(certificate_text(view.certificate), name=name, media_type="application/json")
 
 
 @routes.post("/releases/{release}/withdraw", refused="/releases/{release}")
