@@ -41,6 +41,13 @@ BAD: dict[str, tuple[dict[str, list[Any]], list[str], str]] = {
     "no usable column": ({"ill": columns()["ill"]}, [], "no attribute beside the label"),
     "all else names people": (columns(), ["--identifying", "age,town"], "no attribute beside the label"),
     "a number's goal for classes": (columns(), ["--goal", "r2"], "needs a label of numbers"),
+    "a number's goal for numbers cut into classes": (
+        with_label([i * 37 % 101 for i in range(ROWS)]),
+        ["--label-bins", "3", "--goal", "mae"],
+        "was cut into classes",
+    ),
+    "no such kind of candidates": (columns(), ["--candidates", "mask"], "did you mean 'masks'?"),
+    "configurations that are not among the kinds": (columns(), ["--candidates", "clusters"], "leave out --generate"),
     "a class's goal for numbers": (
         with_label([i * 37 % 101 for i in range(ROWS)]),
         ["--goal", "auc"],
@@ -76,10 +83,11 @@ def test_few_labelled_rows_are_ranked_with_a_note(aegis: Aegis, tmp_path: Path) 
     ("content", "reason"),
     [
         ({"height": [1, 2] * 120, "ill": ["yes", "no"] * 120}, "shares no column"),
+        ({**columns(), "height": [1, 2] * 120}, "has 1 column that the table does not have, as 'height'"),
         ({"age": list(range(240))}, "has no column 'ill'"),
         ({**columns(), "ill": ["often", "never"] * 120}, "has values that the table does not have"),
     ],
-    ids=["other columns", "no label", "another label"],
+    ids=["other columns", "a further column", "no label", "another label"],
 )
 def test_a_finished_table_of_something_else_is_refused(
     aegis: Aegis, tmp_path: Path, content: dict[str, list[Any]], reason: str
@@ -89,3 +97,12 @@ def test_a_finished_table_of_something_else_is_refused(
     answer = aegis("advise", path, "--label", "ill", "--generate", "2", "--tables", other)
     assert answer.status == 2, answer.out + answer.err
     assert reason in " ".join(answer.err.split())
+
+
+def test_a_finished_table_that_lacks_columns_says_which(aegis: Aegis, tmp_path: Path) -> None:
+    path = table(tmp_path / "people.csv", columns())
+    fewer = table(tmp_path / "fewer.csv", {name: values for name, values in columns().items() if name != "town"})
+    answer = aegis("advise", path, "--label", "ill", "--generate", "2", "--tables", fewer, "--json")
+    assert answer.status == 0, answer.err
+    found = next(each for each in answer.json["ranking"] if each["configuration"] == "fewer")
+    assert any("it lacks town" in reason for reason in found["reasons"])

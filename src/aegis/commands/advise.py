@@ -132,8 +132,6 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
             self.refuse("ways", because="no boxes are cut: --candidates does not name them")
         if self.policy is None:
             self.refuse("ledger", "recipient", "person", because="without a policy nothing is judged")
-        if "masks" not in self.candidates:
-            self.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
 
     @property
     def from_counts(self) -> bool:

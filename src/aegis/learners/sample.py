@@ -77,8 +77,10 @@ class Sample:
         as_numbers = self.looks_like_numbers if goal is None else GOALS[goal].for_numbers
         if as_numbers:
             if self.label_numbers is None:
+                kind = self.label_domain.kind  # numbers that were cut into classes keep theirs
+                holds = "was cut into classes" if kind.is_ordered else f"holds {kind}"
                 raise LabelError(
-                    f"the goal {goal!r} needs a label of numbers and {self.label!r} holds {self.label_domain.kind}; "
+                    f"the goal {goal!r} needs a label of numbers and {self.label!r} {holds}; "
                     "use accuracy, balanced-accuracy, auc or log-loss"
                 )
             _check_no_numbering(self.label, self.label_domain, self.label_numbers)

@@ -330,7 +330,9 @@ def _check(options: Advise) -> None:
     if options.measure is not None:
         MEASURES[options.measure]
     for kind in options.candidates:
-        CANDIDATES[kind]
+        CANDIDATES[kind]  # says which there are if it is not one of them
+    if "masks" not in options.candidates:
+        options.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
     if options.made_kinds and options.policy is None:
         raise OptionError(f"{', '.join(options.made_kinds)} are made to satisfy a policy; give one with --policy")
     for output in (options.report, options.save):

@@ -172,6 +172,12 @@ def _judged(
     strange = [name for name in written.schema.names if name != sample.label and name not in sample.codes]
     if all(name in strange for name in written.schema.names if name != sample.label):
         raise DataError(f"{path.name} shares no column with the table beside the label; give the same table, masked")
+    unknown = [name for name in written.schema.names if name not in dataset.schema.names]
+    if unknown:
+        raise DataError(
+            f"{path.name} has {count(len(unknown), 'column')} that the table does not have, as {unknown[0]!r}; "
+            "give the same table, masked"
+        )
     quasi = roles.quasi_identifying
     classes: ClassTable | None = None
     if policy is not None:
@@ -193,6 +199,8 @@ def _judged(
         verdict = _together(verdict, written, dataset, policy, roles, hierarchies, earlier)
     candidate = finished_table(path.stem, own, sample)
     reason = candidate.reason
+    if absent := [name for name in sample.codes if name not in written.schema]:
+        reason += f"; it lacks {', '.join(absent)}"
     if classes is not None:
         reason += f"; {count(classes.classes, 'class', 'classes')}"
     return JudgedTable(
