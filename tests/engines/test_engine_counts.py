@@ -19,8 +19,7 @@ from aegis.data.engine import open_dataset
 from aegis.inspection.profile import profile
 from aegis.library.advise import advise
 from aegis.library.summarize import summarize
-from aegis.releases.row_digest import ROW, Digests
-from aegis.releases.table_hash import sha256_of_table
+from aegis.releases.row_digest import ROW, Digests, sha256_of_table
 
 Opener = Callable[[pa.Table], Dataset]
 

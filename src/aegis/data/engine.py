@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from aegis.data import delimited, frames, spark
-from aegis.data.dataset import Dataset, blocks_of
+from aegis.data.dataset import Dataset, blocks_of, kind_of, tidied
 from aegis.data.interruption import is_interruption
 from aegis.data.json_lines import LINES, read_json
-from aegis.data.notation import NOTATIONS, Notation
-from aegis.data.schema import Column, Roles, Schema, roles_beside
-from aegis.data.tidy import kind_of, tidied
+from aegis.data.schema import NOTATIONS, Column, Notation, Roles, Schema, roles_beside
 from aegis.data.unpacked import without_compression
 from aegis.data.workbook import WORKBOOKS, read_sheet
 from aegis.data.written_values import as_values

@@ -1,7 +1,7 @@
 """The project file: what was decided about a table, in one YAML file that every later command reads.
 
 ``aegis start`` writes it and fills it step by step, so it also says how far somebody came. It is a roles file, a policy
-and a configuration at once: whoever reads one of these from a file takes its part (`project_part`).
+and a configuration at once: whoever reads one of these from a file takes its part (`part_of`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.data.notation import NOTATIONS
 from aegis.data.output import PRIVATE, draft_of
-from aegis.data.project_part import MARK
-from aegis.data.schema import Roles
-from aegis.data.yaml_text import dump, read_mapping
+from aegis.data.schema import NOTATIONS, Roles
+from aegis.data.yaml_text import MARK, dump, read_mapping
 from aegis.errors import ProjectError, RoleError
 
 PROJECT_FILE = "aegis.yaml"

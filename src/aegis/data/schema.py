@@ -1,6 +1,8 @@
-"""What the columns of a table are called, what they hold, and what part they play in privacy.
+"""What the columns of a table are called, how they are written, what they hold, and what part they play in privacy.
 
-The part may be said in a small YAML file beside the data (`RolesFile`).
+The part may be said in a small YAML file beside the data (`RolesFile`). ``1.234,5`` is a number to one reader and a
+text to another, and ``03/04/2024`` is a day in March or in April: nothing is guessed, whoever knows names the columns
+(`Notation`).
 """
 
 from __future__ import annotations
@@ -12,10 +14,34 @@ from pathlib import Path
 from typing import Any
 
 from aegis.data.kind import Kind
-from aegis.data.notation import NOTATIONS, Notation
-from aegis.data.project_part import MARK, part_of
-from aegis.data.yaml_text import read_mapping
+from aegis.data.yaml_text import MARK, part_of, read_mapping
 from aegis.errors import DataError, RoleError
+
+NOTATIONS = ("decimal_comma", "day_first", "month_first")
+"""How a column may be written: the names of the options, and the keys of a roles file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notation:
+    """The columns of text that hold numbers with a decimal comma, and dates with the day or the month first."""
+
+    decimal_comma: tuple[str, ...] = ()
+    day_first: tuple[str, ...] = ()
+    month_first: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        named = self.columns
+        twice = sorted({name for name in named if named.count(name) > 1})
+        if twice:
+            raise DataError(f"{twice[0]!r} is said to be written in two ways; name it under one of them")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.decimal_comma, *self.day_first, *self.month_first)
+
+    def of(self, column: str) -> str:
+        """How a column is written, by the name of the option."""
+        return next(name for name in NOTATIONS if column in getattr(self, name))
 
 
 class Role(StrEnum):

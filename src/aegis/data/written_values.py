@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from aegis.data.interruption import is_interruption
-from aegis.data.notation import Notation
+from aegis.data.schema import Notation
 from aegis.errors import DataError, EngineError
 from aegis.plural import count
 

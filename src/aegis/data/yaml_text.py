@@ -1,13 +1,14 @@
-"""YAML in and out, safely: only plain data, and errors that name the file and the line."""
+"""YAML in and out, safely: only plain data, errors that name the file and the line, and parts of a project file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from aegis.errors import AegisError
+from aegis.errors import AegisError, ProjectError
 
 
 def read_mapping(path: Path, *, error: type[AegisError]) -> dict[str, Any]:
@@ -68,3 +69,23 @@ def number_hint(value: object) -> str:
 def dump(content: Any) -> str:
     """YAML as people write it: block style, keys in the order given."""
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+
+
+MARK = "aegis_project"
+"""The key that a project file begins with; its value is the version of the format."""
+
+
+def part_of(content: Mapping[str, Any], part: str, *, where: str) -> Mapping[str, Any]:
+    """One part of a project file, or the content itself where it is none.
+
+    >>> part_of({"aegis_project": 1, "policy": {"k": 5}}, "policy", where="aegis.yaml")
+    {'k': 5}
+    >>> part_of({"k": 5}, "policy", where="policy.yaml")
+    {'k': 5}
+    """
+    if MARK not in content:
+        return content
+    chosen = content.get(part)
+    if not isinstance(chosen, Mapping):
+        raise ProjectError(f"{where} has no {part} yet; aegis start goes on where it was left")
+    return chosen

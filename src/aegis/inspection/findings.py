@@ -21,8 +21,7 @@ from aegis.arrays import Codes
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.kind import Kind
-from aegis.data.notation import Notation
-from aegis.data.schema import Role
+from aegis.data.schema import Notation, Role
 from aegis.data.written_values import misfits
 from aegis.inspection.associations import Association, associations
 from aegis.inspection.first_rows import LOOKED_AT, FirstRows, as_numbers, first_rows

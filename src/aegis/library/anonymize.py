@@ -27,7 +27,7 @@ from aegis.data.output import check_apart, check_free, draft_of
 from aegis.data.schema import Role
 from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.library.ledgers.derivation import note_made_of
-from aegis.library.ledgers.ledger_place import not_judged_with
+from aegis.library.ledgers.recognition import not_judged_with
 from aegis.library.releasing.recode import recoded, write_recoded
 from aegis.library.tables.filling import FilledColumn, filled_table
 from aegis.library.tables.judging import read_policy, why_not

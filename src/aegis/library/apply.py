@@ -19,7 +19,7 @@ from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_o
 from aegis.data.yaml_text import dump
 from aegis.errors import ConfigurationError, OutputError
 from aegis.library.ledgers.derivation import note_made_of
-from aegis.library.ledgers.ledger_place import not_judged_with
+from aegis.library.ledgers.recognition import not_judged_with
 from aegis.library.releasing.recode import boxes_in
 from aegis.library.tables.masked_data import all_masks, mapping_text, masked_data, roles_with
 from aegis.library.tables.opening import open_table

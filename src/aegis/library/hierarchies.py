@@ -18,8 +18,7 @@ from aegis.data.hierarchy import Hierarchy, file_name, read_hierarchies, write_h
 from aegis.data.output import check_free
 from aegis.data.schema import Role
 from aegis.errors import OptionError, OutputError, RoleError
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.orders import declared_orders, with_orders
+from aegis.library.tables.opening import declared_orders, open_table, with_orders
 from aegis.operation import operation
 from aegis.result import Result, plain
 

@@ -10,8 +10,7 @@ from typing import Any
 from aegis.commands.ledger import LedgerAdd, LedgerForget, LedgerLimit, LedgerShow
 from aegis.commands.release import Release
 from aegis.errors import DataError, LedgerError, OptionError
-from aegis.library.ledgers.ledger_place import path_of
-from aegis.library.ledgers.recognition import recognise
+from aegis.library.ledgers.recognition import path_of, recognise
 from aegis.library.releasing.release_record import record_release
 from aegis.library.tables.opening import open_table
 from aegis.operation import operation

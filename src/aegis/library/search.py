@@ -32,8 +32,7 @@ from aegis.library.ledgers.sensitive_masks import masks_to_repeat
 from aegis.library.search_boxes import FoundBoxes, search_boxes
 from aegis.library.tables.judging import classes_of, read_policy
 from aegis.library.tables.masked_data import masked_data
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.orders import check_quasi_identifying, declared_orders, with_orders
+from aegis.library.tables.opening import check_quasi_identifying, declared_orders, open_table, with_orders
 from aegis.library.tables.proposals import find_hierarchies
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping

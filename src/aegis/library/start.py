@@ -46,8 +46,7 @@ from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.guided.started import Started, outcome, report_path
 from aegis.library.guided.terminal_guide import TerminalGuide
-from aegis.library.ledgers.ledger_place import path_of
-from aegis.library.ledgers.recognition import refuse_rows_of_others
+from aegis.library.ledgers.recognition import path_of, refuse_rows_of_others
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
 from aegis.masking.configuration import Configuration

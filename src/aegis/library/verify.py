@@ -32,8 +32,8 @@ from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
 from aegis.releases.certificate_kinds import CertificateKind
+from aegis.releases.row_digest import sha256_of_table
 from aegis.releases.signature import Signature, check_signature, read_public, signature_path
-from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import check_format, is_url, look_into
 from aegis.result import Result, plain
 

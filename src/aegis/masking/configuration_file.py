@@ -22,8 +22,8 @@ import yaml
 
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.output import write_text
-from aegis.data.project_part import part_of
 from aegis.data.schema import Roles
+from aegis.data.yaml_text import part_of
 from aegis.errors import ConfigurationError, HierarchyError, InputError, OutputError
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask

@@ -16,8 +16,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from aegis.data.project_part import part_of
 from aegis.data.schema import Role, Roles, Schema
+from aegis.data.yaml_text import part_of
 from aegis.errors import PolicyError, RoleError
 from aegis.privacy.model import Model, Range
 from aegis.privacy.policy_format import models_from, models_to, parsed_yaml, written_yaml

@@ -15,7 +15,7 @@ from typing import Any
 
 from aegis.errors import DataError, VerificationError
 from aegis.releases.certificate_kinds import MARKS, SANITIZED, CertificateKind, kind_of
-from aegis.releases.json_keys import RepeatedKeyError, without_repeated_keys
+from aegis.releases.hashed_json import RepeatedKeyError, without_repeated_keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,7 @@ from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import LedgerError
 from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget, Total, check_within, left_of, total
-from aegis.releases.hash_chain import START
-from aegis.releases.json_keys import without_repeated_keys
+from aegis.releases.hashed_json import START, without_repeated_keys
 from aegis.releases.ledger_entry import Entry, EntryKind, RecordedRelease
 
 FORMAT_VERSION = 1

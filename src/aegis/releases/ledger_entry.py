@@ -13,7 +13,7 @@ from aegis.data.schema import Role
 from aegis.errors import LedgerError
 from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget
-from aegis.releases.hash_chain import link
+from aegis.releases.hashed_json import link
 
 ANYBODY = "anybody"
 """The recipient of a release that everybody may hold."""

@@ -22,7 +22,7 @@ from aegis.data.output import PRIVATE, PUBLIC, check_free, draft_of, drafts_of
 from aegis.data.shell import word
 from aegis.errors import DataError, InputError, MissingExtraError, VerificationError
 from aegis.releases.certificate import digest
-from aegis.releases.json_keys import without_repeated_keys
+from aegis.releases.hashed_json import without_repeated_keys
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

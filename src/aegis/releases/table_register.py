@@ -4,11 +4,16 @@ A ledger stands beside its table and is found by the table's name. A copy has an
 written to is noted here as well, in a folder of the user's own (``AEGIS_STATE``, or ``$XDG_STATE_HOME/aegis``, or
 ``~/.local/state/aegis``), with a sample of keyed digests of the rows and with the end of its chain. No value is kept. A
 ledger that disappears, or comes back as it was before, is noticed by what is noted.
+
+Tables that were made of another one's rows and have not left (masked, clustered, recoded or sanitized) are noted too:
+such a file is known when it is to leave, and is judged together with the earlier releases of its source, under whatever
+name it comes back.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -27,7 +32,7 @@ from aegis.errors import LedgerError
 from aegis.releases.table_sketch import Sketch
 
 STATE_VARIABLE = "AEGIS_STATE"
-_ENDING = ".table.npz"
+_TABLE, _DERIVED = ".table.npz", ".derived.npz"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,6 +46,22 @@ class RegisteredTable:
     sequence: int
     head: str
     sketch: Sketch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DerivedTable:
+    """A table that ``command`` made of the rows of ``source``.
+
+    ``rows_of`` is the file or address of that source; None where it was no file. ``sketch`` is a sample of what was
+    written, ``source_sketch`` one of the source.
+    """
+
+    source: str
+    rows_of: str | None
+    command: str
+    columns: tuple[str, ...]
+    sketch: Sketch
+    source_sketch: Sketch
 
 
 _FOLDER: ContextVar[Path | None] = ContextVar("the folder of the register", default=None)
@@ -70,10 +91,10 @@ def state_folder() -> Path:
 
 def registered_tables() -> tuple[RegisteredTable, ...]:
     """Every table that is known, in a fixed order."""
-    return tuple(_read(file) for file in stored_files(_ENDING))
+    return tuple(_read_table(file) for file in _stored_files(_TABLE))
 
 
-def stored_files(ending: str) -> tuple[Path, ...]:
+def _stored_files(ending: str) -> tuple[Path, ...]:
     """The files of the register whose names end like this, in a fixed order."""
     folder = state_folder() / "tables"
     try:
@@ -84,7 +105,7 @@ def stored_files(ending: str) -> tuple[Path, ...]:
 
 def register_key() -> bytes:
     """The key of the digests; made when it is first needed."""
-    file = register_folder() / "key"
+    file = _register_folder() / "key"
     for _ in range(2):
         try:
             key = bytes.fromhex(file.read_text(encoding="ascii"))
@@ -110,15 +131,15 @@ def register_key() -> bytes:
 @contextmanager
 def register_locked() -> Iterator[None]:
     """Nobody else registers a table meanwhile."""
-    with (register_folder() / "lock").open("a") as file:
+    with (_register_folder() / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def note_table(table: RegisteredTable) -> None:
     """Note a table, or what became of it since; to be called under the lock."""
-    file = register_folder() / f"{table.id}{_ENDING}"
-    sketch = _read(file).sketch.merged(table.sketch) if file.is_file() else table.sketch
+    file = _register_folder() / f"{table.id}{_TABLE}"
+    sketch = _read_table(file).sketch.merged(table.sketch) if file.is_file() else table.sketch
     about = {
         "id": table.id,
         "ledger": str(table.ledger),
@@ -127,15 +148,37 @@ def note_table(table: RegisteredTable) -> None:
         "sequence": table.sequence,
         "head": table.head,
     }
-    stored_write(file, about, {"": sketch})
+    _stored_write(file, about, {"": sketch})
 
 
 def drop_table(identifier: str) -> None:
     """Forget a table; to be called under the lock."""
-    (register_folder() / f"{identifier}{_ENDING}").unlink(missing_ok=True)
+    (_register_folder() / f"{identifier}{_TABLE}").unlink(missing_ok=True)
 
 
-def stored_write(file: Path, about: Mapping[str, Any], sketches: Mapping[str, Sketch]) -> None:
+def derived_tables() -> tuple[DerivedTable, ...]:
+    """Every table that is known to be made of another one, in a fixed order."""
+    return tuple(_read_derived(file) for file in _stored_files(_DERIVED))
+
+
+def note_derived(table: DerivedTable) -> None:
+    """Note a table that was made of another one; the same content made of the same source is noted once."""
+    about = "\0".join((str(table.rows_of), table.source, table.command)).encode()
+    content = hashlib.blake2b(about + table.sketch.digests.tobytes(), digest_size=16).hexdigest()
+    with register_locked():
+        _stored_write(
+            _register_folder() / f"{content}{_DERIVED}",
+            {
+                "source": table.source,
+                "rows_of": table.rows_of,
+                "command": table.command,
+                "columns": list(table.columns),
+            },
+            {"": table.sketch, "source_": table.source_sketch},
+        )
+
+
+def _stored_write(file: Path, about: Mapping[str, Any], sketches: Mapping[str, Sketch]) -> None:
     """Write a file of the register: what it is about, and sketches by the names' first letters; under the lock."""
     arrays: dict[str, Any] = {}
     written = dict(about)
@@ -147,8 +190,8 @@ def stored_write(file: Path, about: Mapping[str, Any], sketches: Mapping[str, Sk
         np.savez_compressed(out, about=text, **arrays)
 
 
-def stored_read(file: Path, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Sketch]]:
-    """What `stored_write` wrote."""
+def _stored_read(file: Path, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Sketch]]:
+    """What `_stored_write` wrote."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
             about: dict[str, Any] = json.loads(arrays["about"].tobytes())
@@ -164,11 +207,11 @@ def stored_read(file: Path, names: Sequence[str]) -> tuple[dict[str, Any], dict[
             }
             return about, sketches
     except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile):
-        raise damaged(file) from None
+        raise _damaged(file) from None
 
 
-def _read(file: Path) -> RegisteredTable:
-    about, sketches = stored_read(file, ("",))
+def _read_table(file: Path) -> RegisteredTable:
+    about, sketches = _stored_read(file, ("",))
     try:
         return RegisteredTable(
             id=str(about["id"]),
@@ -180,10 +223,25 @@ def _read(file: Path) -> RegisteredTable:
             sketch=sketches[""],
         )
     except (ValueError, KeyError, TypeError):
-        raise damaged(file) from None
+        raise _damaged(file) from None
 
 
-def damaged(file: Path) -> LedgerError:
+def _read_derived(file: Path) -> DerivedTable:
+    about, sketches = _stored_read(file, ("", "source_"))
+    try:
+        return DerivedTable(
+            source=str(about["source"]),
+            rows_of=None if about["rows_of"] is None else str(about["rows_of"]),
+            command=str(about["command"]),
+            columns=tuple(map(str, about["columns"])),
+            sketch=sketches[""],
+            source_sketch=sketches["source_"],
+        )
+    except (KeyError, TypeError):
+        raise _damaged(file) from None
+
+
+def _damaged(file: Path) -> LedgerError:
     """What to say of a file of the register that cannot be read."""
     return LedgerError(
         f"{file} of the register of tables is damaged; put it back from a backup, or remove it if nothing of that "
@@ -191,7 +249,7 @@ def damaged(file: Path) -> LedgerError:
     )
 
 
-def register_folder() -> Path:
+def _register_folder() -> Path:
     """Where the register is, made when it is first needed."""
     folder = state_folder() / "tables"
     try:

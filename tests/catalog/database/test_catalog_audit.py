@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from aegis.catalog.database.audit_chain import Entry, append, row_hash, verify_chain
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Audit, ChainHead, LedgerEntry, Product, User
-from aegis.releases.hash_chain import START
+from aegis.releases.hashed_json import START
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
 ROWS = 9

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from aegis.data.engine import open_dataset
-from aegis.inspection.first_rows import first_rows
+from aegis.inspection.first_rows import first_rows, of_times
 from aegis.inspection.telling import Tells, dependent, following
-from aegis.inspection.value_parts import of_times
 
 ROWS = 1500
 RNG = np.random.default_rng(0)

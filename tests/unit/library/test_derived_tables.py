@@ -14,8 +14,8 @@ import pytest
 import aegis
 from aegis.catalog.commands.push import push_release
 from aegis.errors import InputError, LedgerError, OtherLedgerError, PolicyNotSatisfiedError
-from aegis.releases.derived_tables import derived_tables
 from aegis.releases.ledger import ledger_path
+from aegis.releases.table_register import derived_tables
 
 POLICY = {"quasi_identifying": ["age", "zip"], "identifying": ["person"], "insensitive": ["ward", "label"], "k": 5}
 BY_AGE = {"age": {"bucketize": {"width": 5}}, "zip": "suppress"}

@@ -15,7 +15,7 @@ from aegis.candidates.boxes.tree import Cut
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.masking.edge import edge_between, moment_between
+from aegis.masking.grid import edge_between, moment_between
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.privacy.policy import Policy
 

@@ -11,7 +11,7 @@ from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, Side
 from aegis.candidates.boxes.tuples import BoxTuples, rare_values
 from aegis.candidates.boxes.walking import shown_values
 from aegis.data.domain import Domain
-from aegis.masking.edge import edge_between, moment_between
+from aegis.masking.grid import edge_between, moment_between
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 

@@ -12,7 +12,7 @@ from aegis.counts.disclosure_rule import may_name
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import TOP
 from aegis.data.kind import Kind
-from aegis.masking.edge import edge_between, moment_between
+from aegis.masking.grid import edge_between, moment_between
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.date_ranges import DateRanges

@@ -17,7 +17,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from aegis.catalog.database.tables import Audit, ChainHead
-from aegis.releases.hash_chain import START, link
+from aegis.releases.hashed_json import START, link
 
 HEAD_ID = 1
 _TOGETHER = 5_000

@@ -13,7 +13,7 @@ import yaml
 
 from aegis.catalog.database.tables import is_id
 from aegis.errors import AegisError, ConfigurationError, InputError, TooLargeError
-from aegis.releases.json_keys import without_repeated_keys
+from aegis.releases.hashed_json import without_repeated_keys
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

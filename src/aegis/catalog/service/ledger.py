@@ -19,7 +19,7 @@ from aegis.catalog.service.ledger_rows import counted, entries_and_head, entry_v
 from aegis.catalog.service.permissions import Permission
 from aegis.catalog.service.visible import visible_product
 from aegis.errors import InputError, VerificationError
-from aegis.releases.hash_chain import START
+from aegis.releases.hashed_json import START
 from aegis.releases.ledger_entry import ANYBODY
 
 _NAMED = 6

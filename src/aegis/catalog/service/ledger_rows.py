@@ -18,7 +18,7 @@ from aegis.catalog.service.schema import policy_of
 from aegis.catalog.service.visible import by_id
 from aegis.catalog.states import ReleaseState
 from aegis.privacy.policy import Recipients
-from aegis.releases.hash_chain import START, link
+from aegis.releases.hashed_json import START, link
 from aegis.releases.ledger_entry import ANYBODY, EntryKind
 
 

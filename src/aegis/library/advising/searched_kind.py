@@ -28,7 +28,7 @@ from aegis.library.advising.racing import masked_candidate
 from aegis.library.ledgers.sensitive_masks import masks_to_repeat
 from aegis.library.tables.judging import classes_of
 from aegis.library.tables.masked_data import masked_data
-from aegis.library.tables.orders import with_orders
+from aegis.library.tables.opening import with_orders
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Suppressed

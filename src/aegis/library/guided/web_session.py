@@ -15,9 +15,8 @@ from aegis.commands.start import Start
 from aegis.counts.disclosure_rule import FEWEST
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
-from aegis.data.notation import NOTATIONS
 from aegis.data.project import Project
-from aegis.data.schema import Role, Roles
+from aegis.data.schema import NOTATIONS, Role, Roles
 from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
 from aegis.inspection.findings import Written
 from aegis.library.guided.candidate_release import free_name

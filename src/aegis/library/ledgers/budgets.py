@@ -9,8 +9,7 @@ from typing import Any
 from aegis.commands.fields import WithBudget
 from aegis.data.dataset import Dataset
 from aegis.errors import LedgerError
-from aegis.library.ledgers.ledger_place import ledger_beside, path_of
-from aegis.library.ledgers.recognition import RecognisedTable, ledgers_of_rows, recognise
+from aegis.library.ledgers.recognition import RecognisedTable, ledger_beside, ledgers_of_rows, path_of, recognise
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import Opening, append, read_ledger
 from aegis.releases.ledger_entry import EntryKind, RecordedRelease

@@ -13,8 +13,7 @@ from aegis.data.schema import Roles
 from aegis.data.shell import word
 from aegis.errors import OtherLedgerError
 from aegis.library.tables.written import open_written
-from aegis.releases.derived_tables import DerivedTable, derived_tables, note_derived
-from aegis.releases.table_register import register_key
+from aegis.releases.table_register import DerivedTable, derived_tables, note_derived, register_key
 from aegis.releases.table_sketch import Sketch, is_sketched, sketch_of
 
 _KEPT = 512

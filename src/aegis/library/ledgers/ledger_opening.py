@@ -25,8 +25,7 @@ from aegis.library.ledgers.earlier_releases import (
     value_purpose,
     with_roles_of,
 )
-from aegis.library.ledgers.ledger_place import path_of
-from aegis.library.ledgers.recognition import recognise
+from aegis.library.ledgers.recognition import path_of, recognise
 from aegis.library.ledgers.row_by_row import as_shown, beside_source
 from aegis.privacy.policy import Policy, Recipients
 from aegis.releases.ledger import Ledger, Opening, key_of, read_ledger

@@ -13,7 +13,7 @@ from aegis.data.schema import Role
 from aegis.data.shell import word
 from aegis.errors import LedgerError
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.ledger_place import path_of
+from aegis.library.ledgers.recognition import path_of
 from aegis.library.ledgers.shown_columns import ShownColumn, check_drawn_once, columns_shown, columns_to_show, hides
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.mask import Mask

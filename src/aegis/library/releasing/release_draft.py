@@ -24,9 +24,8 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.privacy.judgement import Judgement
 from aegis.releases.certificate import Certificate, certificate_paths
-from aegis.releases.row_digest import OWN, POSITION
+from aegis.releases.row_digest import OWN, POSITION, sha256_of_table
 from aegis.releases.signature import signature_path
-from aegis.releases.table_hash import sha256_of_table
 from aegis.releases.write import TableAddress, check_format, draft_table, is_url, look_into, write_table
 
 

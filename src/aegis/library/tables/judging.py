@@ -20,7 +20,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyError, PolicyNotSatisfiedError
-from aegis.library.tables.orders import with_orders
+from aegis.library.tables.opening import with_orders
 from aegis.masking.configuration import Configuration
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.partition import Partition

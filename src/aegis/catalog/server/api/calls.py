@@ -34,7 +34,7 @@ from aegis.catalog.service.idempotency import Remembered
 from aegis.catalog.service.paging import DEFAULT_SIZE, PageRequest
 from aegis.catalog.service.permissions import Actor
 from aegis.errors import ConflictError
-from aegis.releases.json_keys import RepeatedKeyError, without_repeated_keys
+from aegis.releases.hashed_json import RepeatedKeyError, without_repeated_keys
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 T = TypeVar("T")
