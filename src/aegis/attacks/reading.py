@@ -26,7 +26,7 @@ from aegis.errors import MaskError
 from aegis.masking.mask import Mask, ValueMask
 from aegis.masking.masks.suppress import STAR
 from aegis.masking.partition import Partition
-from aegis.masking.transition import Chain, transition
+from aegis.masking.transition import transition
 
 Written = Sequence[str | None]
 
@@ -120,8 +120,7 @@ def written_by(mask: Mask, domain: Domain, counts: NDArray[Any]) -> list[str | N
 
 def is_deterministic(mask: Mask) -> bool:
     """Whether equal values become equal ones that mean something: nothing is drawn, no name invented."""
-    links = mask.links if isinstance(mask, Chain) else (mask,)
-    return all(isinstance(link, ValueMask) and not link.injective for link in links)
+    return all(isinstance(step, ValueMask) and not step.injective for step in mask.steps)
 
 
 def _partition(mask: Mask, domain: Domain, counts: NDArray[Any]) -> Partition | None:

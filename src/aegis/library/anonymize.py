@@ -30,16 +30,15 @@ from aegis.library.ledgers.derivation import note_made_of
 from aegis.library.ledgers.recognition import not_judged_with
 from aegis.library.releasing.recode import recoded, write_recoded
 from aegis.library.tables.filling import FilledColumn, filled_table
-from aegis.library.tables.judging import read_policy, why_not
+from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.records import read_records
 from aegis.library.tables.unlisted import hidden_warning, looks_identifying
-from aegis.library.tables.written import measure_written, open_written
+from aegis.library.tables.written import check_written, open_written
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
-from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths
-from aegis.releases.write import check_format, look_into
+from aegis.releases.write import check_format, look_into, write_rows
 from aegis.result import AMONG_OTHERS, UNWRITTEN, Result, called
 
 
@@ -163,22 +162,17 @@ def anonymize(options: Anonymize) -> Anonymization:
         table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
     if target is not None:
         with draft_of(target, overwrite=options.overwrite) as draft:
-            if target.suffix.lower() == ".csv":
-                pa.csv.write_csv(table, draft)
-            else:
-                pa.parquet.write_table(table, draft)
-            _check_written(draft, target, chosen, hidden, k=estimator.result_.k, l=options.l)
+            write_rows(table, draft, like=target)
+            _check_classes(draft, target, chosen, hidden, k=estimator.result_.k, l=options.l)
             if policy is not None:
-                _check_policy(draft, target, dataset, policy)
-            _check_classes(draft, target, chosen, estimator.result_.distinct_tuples, person=options.person)
-            note_made_of(
-                options.data,
-                dataset,
-                draft,
-                out=target,
-                command="anonymize",
-                changed=tuple(published),
-            )
+                check_written(
+                    open_written(draft, named=target, header=look_into(draft, named=target).header),
+                    policy,
+                    replace(dataset.roles, label=None),
+                    kinds={name: dataset.schema.kind(name) for name in policy.attributes},
+                )
+            _check_people(draft, target, chosen, estimator.result_.distinct_tuples, person=options.person)
+            note_made_of(options.data, dataset, draft, out=target, command="anonymize", changed=tuple(published))
     result = estimator.result_
     if options.tau:
         thresholds = tuple(sorted({*THRESHOLDS, *options.tau}))
@@ -221,20 +215,6 @@ def _label_values(
     if kind.is_number and None not in values:
         return np.array([float(value) for value in values])
     return np.array(["missing" if value is None else f"={value}" for value in values])
-
-
-def _check_policy(draft: Path, target: Path, dataset: Dataset, policy: Policy) -> None:
-    """Raise where the file as it was written does not satisfy the policy."""
-    written = measure_written(
-        open_written(draft, named=target, header=look_into(draft, named=target).header),
-        policy,
-        replace(dataset.roles, label=None),
-        kinds={name: dataset.schema.kind(name) for name in policy.attributes},
-        hierarchies={},
-    )
-    if not written.satisfied:
-        reason = why_not(written, written.released)
-        raise PolicyNotSatisfiedError(f"nothing was written: the table as written fails the policy: {reason}")
 
 
 def _hiding(dataset: Dataset, person: str | None) -> Dataset:
@@ -285,7 +265,7 @@ def _starred(table: pa.Table, dataset: Dataset, published: Collection[str]) -> t
     return table, starred
 
 
-def _check_classes(draft: Path, target: Path, quasi: Sequence[str], formed: int, *, person: str | None) -> None:
+def _check_people(draft: Path, target: Path, quasi: Sequence[str], formed: int, *, person: str | None) -> None:
     """Raise where people were counted and the written table has other classes than those that were counted."""
     if person is None:
         return
@@ -295,7 +275,7 @@ def _check_classes(draft: Path, target: Path, quasi: Sequence[str], formed: int,
         )
 
 
-def _check_written(
+def _check_classes(
     draft: Path,
     target: Path,
     quasi: Sequence[str],

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from aegis.commands.release import Release
 from aegis.data.engine import read_frame
 from aegis.library.ledgers.row_by_row import SameRows
-from aegis.library.ledgers.shown_columns import hides
 from aegis.library.releasing.listed_values import listed_values
 from aegis.library.releasing.release_attacks import attack_draft, attacks_wanted
 from aegis.library.releasing.release_certificate import certificate_of, utility_kept
@@ -25,7 +24,6 @@ from aegis.library.releasing.release_record import remember_release
 from aegis.library.releasing.release_source import count_published, fitted_configuration, open_source
 from aegis.library.releasing.told_columns import told_columns, told_warning
 from aegis.library.tables.unlisted import named_warning
-from aegis.masking.masks.identity import Identity
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
@@ -147,7 +145,7 @@ def release(options: Release) -> Released:
     with draft_of(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = measure_draft(draft, source, counts, judged=judged.own)  # ④ draft → counts → verdict
         masks = counts.masked.masks
-        shown = [name for name in draft.dataset.schema.names if not hides(masks.get(name, Identity()))]
+        shown = [name for name in draft.dataset.schema.names if name not in masks or not masks[name].hides]
         told = told_columns(source.original, source.published_roles, shown)
         attacked = attack_draft(
             draft.dataset,

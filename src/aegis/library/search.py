@@ -27,8 +27,8 @@ from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
 from aegis.library.advising.racing import masked_candidate, sample_for_masks
+from aegis.library.ledgers.earlier_promises import masks_to_repeat
 from aegis.library.ledgers.ledger_opening import constraint_on
-from aegis.library.ledgers.sensitive_masks import masks_to_repeat
 from aegis.library.search_boxes import FoundBoxes, search_boxes
 from aegis.library.tables.judging import classes_of, read_policy
 from aegis.library.tables.masked_data import masked_data

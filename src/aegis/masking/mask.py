@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.data.domain import Domain
 from aegis.data.kind import ALL_KINDS, Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.parameter import Rule, check_parameters, parameters_of
@@ -38,7 +39,6 @@ from aegis.registry import Registry
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from aegis.data.domain import Domain
     from aegis.masking.partition import Channel
 
 MASKS: Registry[type[Mask]] = Registry("masks", noun="mask", error=MaskError, package="aegis.masking.masks")
@@ -64,6 +64,8 @@ class Mask(ABC):
     """The kind of the masked column; None where it is the column's own."""
     covers_missing: ClassVar[bool] = False
     """Whether missing values are masked as well; otherwise missing stays missing."""
+    shows_nothing: ClassVar[bool] = False
+    """Whether nothing of any value is left: all become the same, or missing."""
     injective: ClassVar[bool] = False
     """Whether different values always stay different, under names that mean nothing (tokens, pseudonyms)."""
     example: ClassVar[tuple[str, str]] = ("", "")
@@ -89,6 +91,31 @@ class Mask(ABC):
     @abstractmethod
     def describe(self) -> str:
         """What it does, in a few words."""
+
+    @property
+    def steps(self) -> tuple[Mask, ...]:
+        """The masks that it applies one after the other: those of a chain, or itself."""
+        return (self,)
+
+    @property
+    def hides(self) -> bool:
+        """Whether it shows nothing of any value."""
+        return any(step.shows_nothing for step in self.steps)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it draws at random."""
+        return any(isinstance(step, RandomMask | PermutingMask) for step in self.steps)
+
+    def is_fitted(self, kind: Kind) -> bool:
+        """Whether it reads nothing more off a column of this kind: buckets of a width do not, quantiles do."""
+        for step in self.steps:
+            # A mask that reads nothing off a column stays as it is when shown one.
+            any_column = Domain.of(kind, np.array(["" if kind is Kind.TEXT else 0], dtype=object).astype(kind.dtype))
+            if step.resolve(any_column, np.ones(1)) != step:
+                return False
+            kind = step.kind_after(kind)
+        return True
 
     def kind_after(self, kind: Kind) -> Kind:
         """The kind of the masked column."""

@@ -33,6 +33,10 @@ class Chain(Mask):
         if any(link.injective for link in self.links[:-1]):
             raise MaskError("tokens and pseudonyms come last in a chain; nothing can be made of them")
 
+    @property
+    def steps(self) -> tuple[Mask, ...]:
+        return self.links
+
     def describe(self) -> str:
         return ", then ".join(link.describe() for link in self.links)
 

@@ -20,8 +20,7 @@ from aegis.masking.transition import Chain
 
 def names_values(mask: Mask) -> bool:
     """Whether a mask lists the values of its column."""
-    links = mask.links if isinstance(mask, Chain) else (mask,)
-    return any(isinstance(link, Generalize | Regroup) for link in links)
+    return any(isinstance(step, Generalize | Regroup) for step in mask.steps)
 
 
 def as_labels(configuration: Configuration, written: Mapping[str, Collection[str]]) -> Configuration:
@@ -80,7 +79,7 @@ def writes(mask: Mask, groups: Mapping[str, Collection[str]]) -> bool:
 
 def labels_of(mask: Mask) -> list[str]:
     """The labels that a mask writes which puts values into groups; none of any other."""
-    last = mask.links[-1] if isinstance(mask, Chain) else mask
+    last = mask.steps[-1]
     if isinstance(last, Generalize) and last.hierarchy is not None:
         return list(last.hierarchy.at(last.level).values())
     return list(dict(last.groups)) if isinstance(last, Regroup) else []

@@ -151,6 +151,24 @@ def judge_all(table: ClassTable, policy: Policy, *, suppress: bool = True) -> Ju
     )
 
 
+def certified(measured: Judgement, judged: Judgement, unit: str | None) -> dict[str, Any]:
+    """What a certificate says that every model found, of people where they were counted by ``unit``, and of records.
+
+    People are counted where the column is that says whose records they are (``judged``), and not in the table as it
+    was written (``measured``), which does not have it: the certificate states both.
+    """
+    of_records = {"verdicts": measured.as_certificate()["models"], "smallest_class": measured.smallest_class}
+    if unit is None:
+        return of_records
+    people = judged.released.people
+    assert people is not None, "a policy with a unit is judged on a table that says whose records they are"
+    return {
+        "verdicts": judged.as_certificate()["models"],
+        "smallest_class": judged.smallest_class,
+        "unit": {"column": unit, "people": people.everybody, "by_records": of_records},
+    }
+
+
 def check_people(table: ClassTable, policy: Policy) -> None:
     """Raise where the policy counts people and the table does not say whose its records are."""
     if policy.unit is not None and table.people is None:

@@ -29,7 +29,6 @@ from aegis.masking.mask import ExpressionMask, MappedMask, Mask, PermutingMask, 
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.suppress import STAR
 from aegis.masking.transition import transition
-from aegis.releases.fit import fitted, links_of
 
 _PREFIX = "_aegis"
 _ARROW = {
@@ -120,17 +119,31 @@ def masked_table(
         mask.check(kind, column=name)
         domain = histograms[name].domain if name in histograms else None
         column = _Column(name=name, kind=kind, distinct=domain, trail=None if domain is None else domain.values)
-        links = links_of(fitted({name: mask}, histograms)[name])
+        steps = fitted({name: mask}, histograms)[name].steps
         if name in join and domain is not None and can_be_joined(mask):
-            masked, column = _joined(masked, column, links, next(numbers), strict)
+            masked, column = _joined(masked, column, steps, next(numbers), strict)
         else:
-            for link in links:
-                masked, column = _apply(masked, column, link, numbers, strict)
+            for step in steps:
+                masked, column = _apply(masked, column, step, numbers, strict)
         if column.trail is not None and domain is not None and not domain.discretised:
             mappings.append(
                 ValueMapping(column=name, values=domain.values, masked=column.trail, kind=kind, masked_kind=column.kind)
             )
     return MaskedTable(table=masked.select(*table.columns), mappings=tuple(mappings))
+
+
+def fitted(masks: Mapping[str, Mask], histograms: Mapping[str, ColumnCounts]) -> dict[str, Mask]:
+    """The masks, those of counted columns with everything they read off the counts written into them.
+
+    A fitted mask does the same to rows that come later. Its edges, limits and categories are those of the table it was
+    fitted on; docs/how-to/release.md says what happens to values that table did not hold.
+    """
+    ready = dict(masks)
+    for column, mask in masks.items():
+        counted = histograms.get(column)
+        if counted is not None and not mask.is_fitted(counted.domain.kind):
+            ready[column] = mask.resolve(counted.domain, np.asarray(counted.counts))
+    return ready
 
 
 def _kind(table: ir.Table, name: str, histograms: Mapping[str, ColumnCounts], schema: Schema | None) -> Kind:
@@ -229,7 +242,7 @@ def _joined(
 
 def can_be_joined(mask: Mask) -> bool:
     """Whether a mapping of the values can stand for a mask: it draws nothing and leaves missing alone."""
-    return all(isinstance(link, ValueMask) and not link.covers_missing for link in links_of(mask))
+    return all(isinstance(step, ValueMask) and not step.covers_missing for step in mask.steps)
 
 
 def _on_values(mask: Mask, strict: bool) -> Callable[[Values], Values]:

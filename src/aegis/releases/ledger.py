@@ -77,6 +77,11 @@ class Ledger:
         return self.entries[-1].hash if self.entries else START
 
     @property
+    def next_release(self) -> int:
+        """The number of the entry that the next release will have; the first entry of a ledger opens it."""
+        return len(self.entries) + (1 if self.entries else 2)
+
+    @property
     def opening(self) -> Opening | None:
         """Which table it is of; None where it does not exist yet."""
         if not self.entries:

@@ -76,6 +76,14 @@ def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> N
         raise EngineError(f"the engine could not write {like.name} ({type(error).__name__})") from None
 
 
+def write_rows(table: pa.Table, draft: Path, *, like: Path) -> None:
+    """Write rows that are here to ``draft`` in the format of ``like``, in their order."""
+    from pyarrow.csv import write_csv  # part of the core, imported late because few need them here
+    from pyarrow.parquet import write_table
+
+    (write_csv if is_csv(like) else write_table)(table, draft)
+
+
 def _write_batches(batches: pa.RecordBatchReader, draft: Path, *, csv: bool) -> None:
     """Rows as they come from an engine that would write a folder of files, somewhere in its own storage."""
     from pyarrow.csv import CSVWriter  # part of the core, imported late because only Spark needs them here

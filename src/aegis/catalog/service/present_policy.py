@@ -16,7 +16,7 @@ from aegis.catalog.records import PresentPolicy, Standing
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError
-from aegis.library.tables.identifying_masks import shows_nothing
+from aegis.library.tables.masked_data import means_nothing
 from aegis.masking.configuration_file import certified_configuration
 from aegis.privacy.model import ROUNDING, Model
 from aegis.privacy.policy import Policy, narrowed
@@ -93,7 +93,7 @@ def _identifying(certificate: Mapping[str, Any], roles: Mapping[str, str]) -> It
     for name in certificate["release"]["columns"]:
         if roles.get(name) != Role.IDENTIFYING or name in identified:
             continue
-        if name not in masks or not (name in judged or shows_nothing(masks[name])):
+        if name not in masks or not (name in judged or means_nothing(masks[name])):
             yield _failed(f"the column {name} identifies people")
 
 

@@ -19,10 +19,10 @@ from aegis.counts.joint import Histogram
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, MaskError, RoleError
-from aegis.masking.mask import Mask, PermutingMask, RandomMask
+from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
 from aegis.masking.specification import build_mask
-from aegis.masking.transition import Chain, transition
+from aegis.masking.transition import transition
 
 MOST_ROWS = 200
 
@@ -88,8 +88,7 @@ def _applied(
     with well_formed(MaskError, "the mask cannot be applied to this column; check its parameters"):
         built = build_mask(spec, hierarchy=lambda wanted: hierarchies.get(wanted or column))
         built.check(histogram.domain.kind, column=column)
-        links = built.links if isinstance(built, Chain) else (built,)
-        if any(isinstance(link, RandomMask | PermutingMask) for link in links):
+        if built.is_random:
             return built, None
         change = transition(built, histogram.domain, np.asarray(histogram.counts))
     return built, change if isinstance(change, Partition) else None

@@ -15,8 +15,8 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError
+from aegis.library.ledgers.earlier_promises import masks_to_repeat
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.sensitive_masks import masks_to_repeat
 from aegis.library.tables.judging import classes_of
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import KNOWN_CLASS, Together, judge_together

@@ -14,10 +14,10 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.ledgers.earlier_promises import masks_to_repeat, why_masked_otherwise
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.sensitive_masks import masks_to_repeat, why_masked_otherwise
-from aegis.library.tables.identifying_masks import check_identifying
 from aegis.library.tables.judging import judging
+from aegis.library.tables.masked_data import check_identifying
 from aegis.library.tables.proposals import generated, propose, to_be_masked
 from aegis.masking.configuration import Configuration
 from aegis.plural import count

@@ -25,7 +25,7 @@ from aegis.learners.sample import Sample
 from aegis.learners.target import Places
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
 from aegis.library.advising.racing import masked_candidate
-from aegis.library.ledgers.sensitive_masks import masks_to_repeat
+from aegis.library.ledgers.earlier_promises import masks_to_repeat
 from aegis.library.tables.judging import classes_of
 from aegis.library.tables.masked_data import masked_data
 from aegis.library.tables.opening import with_orders

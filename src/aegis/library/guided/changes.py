@@ -19,11 +19,11 @@ from aegis.errors import InputError
 from aegis.library.guided.comparison import Comparison
 from aegis.library.tables.masked_data import masked_data
 from aegis.masking.configuration import Configuration
-from aegis.masking.mask import MappedMask, Mask, PermutingMask, RandomMask
-from aegis.masking.masks.suppress import STAR, Nullify, Suppress
+from aegis.masking.mask import MappedMask, Mask
+from aegis.masking.masks.suppress import STAR
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
-from aegis.releases.fit import fitted, is_fitted, links_of
+from aegis.releases.apply import fitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def _constant(dataset: Dataset, masks: Mapping[str, Mask]) -> frozenset[str]:
     kept = {
         name: mask
         for name, mask in masks.items()
-        if name in dataset.schema and not _draws(mask) and not isinstance(links_of(mask)[-1], Suppress | Nullify)
+        if name in dataset.schema and not _draws(mask) and not mask.steps[-1].shows_nothing
     }
     if not kept:
         return frozenset()
@@ -175,17 +175,17 @@ def _round(value: float, *, whole: bool) -> float | int:
 
 
 def _draws(mask: Mask) -> bool:
-    return any(isinstance(link, RandomMask | PermutingMask | MappedMask) for link in links_of(mask))
+    return mask.is_random or any(isinstance(step, MappedMask) for step in mask.steps)
 
 
 def _reads(mask: Mask, kind: Kind) -> bool:
     """Whether a mask reads off the table what it does to each value, as buckets of equal width do."""
-    return not _draws(mask) and not is_fitted(mask, kind)
+    return not _draws(mask) and not mask.is_fitted(kind)
 
 
 def _example(mask: Mask, kind: Kind, value: Any) -> tuple[str, str] | None:
     """What a fitted mask makes of a value; None where it draws."""
-    if _draws(mask) or not is_fitted(mask, kind):
+    if _draws(mask) or not mask.is_fitted(kind):
         return None
     domain = Domain.of(kind, np.array([value], dtype=kind.dtype))
     try:

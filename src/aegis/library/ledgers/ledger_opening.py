@@ -1,5 +1,7 @@
-"""The ledger of a table, read, and the rows of the table, known again: earlier releases, for what may be released
-next."""
+"""The ledger of a table, read, with the rows of the table known again; and written, when a release goes on the record.
+
+What is read is what constrains whatever may be released next (`EarlierReleases`).
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,11 @@ from aegis.library.ledgers.earlier_releases import (
 from aegis.library.ledgers.recognition import path_of, recognise
 from aegis.library.ledgers.row_by_row import as_shown, beside_source
 from aegis.privacy.policy import Policy, Recipients
-from aegis.releases.ledger import Ledger, Opening, key_of, read_ledger
-from aegis.releases.ledger_entry import ANYBODY, RecordedRelease, recipient_named
-from aegis.releases.row_classes import read_row_classes
-from aegis.releases.row_digest import ROW, WHOLE, Digests
+from aegis.releases.ledger import Ledger, Opening, append, keep_key, key_of, read_ledger
+from aegis.releases.ledger_entry import ANYBODY, EntryKind, RecordedRelease, recipient_named
+from aegis.releases.row_classes import read_row_classes, write_row_classes
+from aegis.releases.row_digest import ROW, WHOLE, Digests, codes_of
+from aegis.releases.table_register import register_locked
 
 
 def earlier_releases_of(
@@ -227,3 +230,42 @@ def _check_unit(counted: Mapping[int, RecordedRelease], policy: Policy) -> None:
                 f"entry {number} ({recorded.name}) of the ledger counted people by {unit!r} and this one counts "
                 f"{counts}, so nobody can say what both promise together; put unit: {unit} into the policy"
             )
+
+
+def remember(earlier: EarlierReleases, recorded: RecordedRelease, table: ir.Table) -> int:
+    """Write ``recorded`` into the ledger and answer its number.
+
+    ``table`` holds the rows as they are released, with the digests of the source's rows. Raises, and writes nothing, if
+    anything else was written since the ledger was read.
+    """
+    quasi = [name for name in recorded.quasi_identifying if name in table.columns]
+    columns = {ROW: table[ROW]}
+    if quasi:
+        columns["_aegis_ledger_class"] = earlier.digests.of(table, quasi, purpose="class")
+    columns |= {name: table[earlier.value_column(name)] for name in earlier.attributes}
+    answer = ask(table.select(**columns))
+    rows = np.asarray(plain(answer[ROW]), dtype=np.int64)
+    classes = (
+        codes_of(np.asarray(plain(answer["_aegis_ledger_class"]), dtype=np.int64)) if quasi else np.zeros_like(rows)
+    )
+    values = {name: np.asarray(plain(answer[name]), dtype=np.int64) for name in earlier.attributes}
+    number = earlier.ledger.next_release
+    rows_known, repeated = earlier.rows.with_release(number, rows=rows, classes=classes, values=values)
+    content = replace(recorded, rows_as=repeated).to_mapping()
+
+    def keep(_: int) -> None:
+        keep_key(earlier.path, earlier.digests.key)
+        write_row_classes(earlier.path, rows_known)
+
+    with register_locked():  # of two copies that are released at the same time one is first
+        earlier.recognised.check_again(earlier.path, earlier.opening)
+        entry = append(
+            earlier.path,
+            EntryKind.RELEASED,
+            content,
+            opening=earlier.opening,
+            expected_head=earlier.ledger.head,
+            before=keep,
+        )
+        earlier.recognised.note(earlier.path, earlier.opening, entry)
+    return entry.sequence

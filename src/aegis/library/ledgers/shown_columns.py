@@ -14,11 +14,10 @@ from aegis.data.schema import Role
 from aegis.errors import DataError, LedgerError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration, configurations_from_mapping
-from aegis.masking.mask import Mask, PermutingMask, RandomMask
+from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
-from aegis.masking.masks.suppress import Nullify, Suppress
+from aegis.masking.masks.suppress import Suppress
 from aegis.releases.certificate import Certificate
-from aegis.releases.fit import links_of
 from aegis.releases.ledger import read_ledger
 from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.table_register import registered_tables
@@ -36,12 +35,12 @@ class ShownColumn:
 
     @property
     def is_drawn(self) -> bool:
-        return self.is_sanitized or draws(self.mask)
+        return self.is_sanitized or self.mask.is_random
 
     @property
     def is_hidden(self) -> bool:
         """Whether nothing of it is shown."""
-        return not self.is_sanitized and hides(self.mask)
+        return not self.is_sanitized and self.mask.hides
 
     @property
     def is_raw(self) -> bool:
@@ -136,13 +135,3 @@ def masks_behind(certificate: Certificate, *, file: str) -> Configuration:
         f"the certificate of {file} names what its masks wrote and not what they made of each value, and no ledger of "
         "yours has the release; give the masks with --config"
     )
-
-
-def draws(mask: Mask) -> bool:
-    """Whether a mask draws at random."""
-    return any(isinstance(link, RandomMask | PermutingMask) for link in links_of(mask))
-
-
-def hides(mask: Mask) -> bool:
-    """Whether a mask shows nothing of any value."""
-    return any(isinstance(link, Suppress | Nullify) for link in links_of(mask))

@@ -26,7 +26,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.shown_columns import configuration_of, draws, masks_behind
+from aegis.library.ledgers.shown_columns import configuration_of, masks_behind
 from aegis.library.releasing.told_columns import known_values, told_columns
 from aegis.library.tables.masked_data import all_masks, masked_data
 from aegis.library.tables.written import open_written, written_texts
@@ -149,7 +149,7 @@ def not_made_again(earlier: EarlierReleases) -> str | None:
     for number in earlier.different:
         recorded = earlier.counted[number]
         configuration = _masks_again(recorded)
-        if configuration is None or any(draws(mask) for mask in configuration.masks.values()):
+        if configuration is None or any(mask.is_random for mask in configuration.masks.values()):
             return f"entry {number} ({recorded.name})"
     return None
 

@@ -26,9 +26,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.domain import show
 from aegis.data.schema import Role, Roles
 from aegis.errors import RoleError, VerificationError
-from aegis.library.ledgers.shown_columns import hides
-from aegis.library.tables.identifying_masks import check_identifying
-from aegis.library.tables.masked_data import all_masks
+from aegis.library.tables.masked_data import all_masks, check_identifying
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.masking.mask import Mask
@@ -38,7 +36,6 @@ from aegis.masking.written_labels import labels_of
 from aegis.plural import count
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.certificate_kinds import CertificateKind
-from aegis.releases.fit import links_of
 
 _NOT_SO = "it was not masked as the certificate says"
 _ROUNDING = 1e-6  # of sums that a certificate states
@@ -84,7 +81,7 @@ def check_masked(table: Dataset, content: Mapping[str, Any], kind: CertificateKi
         check_identifying(roles, {name: mask for name, mask in masks.items() if name in table.schema})
     except RoleError as error:
         raise VerificationError(str(error)) from None
-    if policy.unit is not None and policy.unit in table.schema and not hides(masks.get(policy.unit, Identity())):
+    if policy.unit is not None and policy.unit in table.schema and not masks.get(policy.unit, Identity()).hides:
         raise VerificationError(
             f"people are counted by {policy.unit!r}, and the release shows something of it: which records belong "
             "together"
@@ -183,7 +180,7 @@ def _check_image(table: ir.Table, masks: Mapping[str, Mask], *, quasi_identifyin
                 f"the column {name!r} holds {count(wrong, 'value')} that its mask ({mask.describe()}) never writes"
             )
             raise VerificationError(f"{problem}: {_NOT_SO}")
-        if len(texts) < len(values) and _hides_missing(mask):
+        if len(texts) < len(values) and isinstance(mask.steps[-1], Suppress):
             problem = f"the column {name!r} has missing values, which its mask ({mask.describe()}) never leaves"
             raise VerificationError(f"{problem}: {_NOT_SO}")
     return _Image(columns=checked, starred=stars)
@@ -192,10 +189,6 @@ def _check_image(table: ir.Table, masks: Mapping[str, Mask], *, quasi_identifyin
 def _stars_all(masks: Mapping[str, Mask], quasi_identifying: Sequence[str]) -> bool:
     """Whether the masks themselves could star every quasi-identifier of a record that is not suppressed."""
     return all(masks.get(name, Identity()).could_write([STAR])[0] for name in quasi_identifying)
-
-
-def _hides_missing(mask: Mask) -> bool:
-    return isinstance(links_of(mask)[-1], Suppress)
 
 
 def check_promise(content: Mapping[str, Any]) -> str:

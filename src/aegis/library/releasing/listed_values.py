@@ -23,11 +23,10 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import HierarchyError
 from aegis.library.releasing.release_source import ReleaseCounts, Source
-from aegis.masking.mask import Mask, PermutingMask, RandomMask
+from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.masking.written_labels import names_values
-from aegis.releases.fit import links_of
 from aegis.releases.ledger_entry import RecordedRelease
 
 MOST_LISTED = 500
@@ -66,7 +65,7 @@ def listed_values(source: Source, counts: ReleaseCounts) -> dict[str, ListedValu
         fitted = counts.masked.masks.get(column)
         if fitted is None or not names_values(mask) or source.roles.get(column) is Role.IDENTIFYING:
             continue
-        if any(isinstance(link, RandomMask | PermutingMask) for link in links_of(fitted)):
+        if fitted.is_random:
             continue  # which label a value got was drawn
         kind = source.dataset.schema.kind(column)
         values = listed_before.get(column) or _common(source.dataset, column, source.policy.unit, at_least=at_least)

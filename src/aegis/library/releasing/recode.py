@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
 from aegis.candidates.boxes.recoding import FORMAT, Boxes
@@ -25,17 +23,16 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import PRIVATE, PUBLIC, drafts_of
 from aegis.data.schema import Roles
-from aegis.errors import AnonymizerError, LabelError, PolicyNotSatisfiedError, RoleError
+from aegis.errors import AnonymizerError, LabelError, RoleError
 from aegis.library.ledgers.derivation import note_made_of
-from aegis.library.releasing.people import check_as_judged
 from aegis.library.releasing.recoded_certificate import recoded_certificate
-from aegis.library.tables.judging import by_person, classes_of, read_policy, why_not
+from aegis.library.tables.judging import by_person, classes_of, read_policy
 from aegis.library.tables.proposals import find_hierarchies
-from aegis.library.tables.written import measure_written, open_written
+from aegis.library.tables.written import check_written, open_written
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.certificate import Certificate, certificate_paths
-from aegis.releases.write import look_into
+from aegis.releases.write import look_into, write_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -144,39 +141,26 @@ def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa
         paths[1:1] = certificate_paths(Path(options.out))
     with drafts_of(paths, overwrite=options.overwrite, modes=modes[: len(paths)]) as drafts:
         if options.out is not None:
-            if Path(options.out).suffix.lower() == ".csv":
-                pa.csv.write_csv(table, drafts[0])
-            else:
-                pa.parquet.write_table(table, drafts[0])
+            write_rows(table, drafts[0], like=Path(options.out))
             kinds = {name: dataset.schema.kind(name) for name in policy.attributes}
             judged_roles = replace(roles, label=None)
             file = look_into(drafts[0], named=Path(options.out))
-            written = measure_written(
+            written = check_written(
                 open_written(drafts[0], named=Path(options.out), header=file.header),
                 policy,
                 judged_roles,
                 kinds=kinds,
                 hierarchies=hierarchies,
+                judged=done.judgement,
             )
-            if policy.unit is not None:
-                check_as_judged(written, done.judgement)
-            elif not written.satisfied:
-                reason = why_not(written, written.released)
-                raise PolicyNotSatisfiedError(f"nothing was written: the table as written fails the policy: {reason}")
             certificate = recoded_certificate(
                 done.boxes, written, done.judgement, file, out=Path(options.out), dataset=dataset, policy=policy,
                 roles=judged_roles, kinds=kinds, hierarchies=hierarchies,
             )  # fmt: skip
             drafts[1].write_text(certificate.to_json(), encoding="utf-8")
             drafts[2].write_text(_page(certificate, done.boxes), encoding="utf-8")
-            note_made_of(
-                options.data,
-                dataset,
-                drafts[0],
-                out=Path(options.out),
-                command="anonymize",
-                changed=done.columns,
-            )
+            out = Path(options.out)
+            note_made_of(options.data, dataset, drafts[0], out=out, command="anonymize", changed=done.columns)
         if options.model is not None:
             drafts[-1].write_text(done.boxes.to_text(), encoding="utf-8")
 

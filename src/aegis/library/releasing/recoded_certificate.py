@@ -18,9 +18,8 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import VerificationError
-from aegis.library.releasing.people import certified_verdicts
 from aegis.library.tables.unlisted import unlisted
-from aegis.privacy.judgement import Judgement
+from aegis.privacy.judgement import Judgement, certified
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.certificate import Certificate
 from aegis.releases.certificate_kinds import FORMAT_VERSION, MEASURED
@@ -75,7 +74,7 @@ def recoded_certificate(
                 "records": boxes.suppressed,
                 "dropped": policy.suppressed is Suppressed.DROPPED,
             },
-            **certified_verdicts(measured, judged, policy.unit),
+            **certified(measured, judged, policy.unit),
             "classes": measured.classes,
         }
     )

@@ -21,13 +21,11 @@ from aegis.data.dataset import Dataset
 from aegis.data.domain import show
 from aegis.data.schema import Roles
 from aegis.library.releasing.listed_values import ListedValues
-from aegis.library.releasing.people import certified_verdicts
 from aegis.library.releasing.release_attacks import as_certified
 from aegis.library.releasing.release_draft import Draft
 from aegis.library.releasing.release_judgement import Judged
 from aegis.library.releasing.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
-from aegis.library.tables.identifying_masks import pseudonymous
-from aegis.library.tables.masked_data import masked_data
+from aegis.library.tables.masked_data import masked_data, pseudonymous
 from aegis.library.tables.unlisted import unlisted
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, to_mapping
@@ -35,7 +33,7 @@ from aegis.masking.mask import Mask
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.written_labels import as_labels, labels_of, names_values
 from aegis.measures.leave_one_out import leave_one_out_information
-from aegis.privacy.judgement import Judgement
+from aegis.privacy.judgement import Judgement, certified
 from aegis.privacy.policy import Suppressed
 from aegis.releases.certificate import Certificate
 from aegis.releases.certificate_kinds import FORMAT_VERSION, MEASURED
@@ -115,7 +113,7 @@ def certificate_of(
                 "records": judged.own.suppressed,
                 "dropped": source.policy.suppressed is Suppressed.DROPPED,
             },
-            **certified_verdicts(measured, judged.own, source.policy.unit),
+            **certified(measured, judged.own, source.policy.unit),
             "classes": measured.classes,
             "group_records": group_records(stated, judged.own.released),
             **({} if not listed else {"group_values": _group_values(source.configuration, stated, listed)}),
@@ -193,7 +191,7 @@ def _ledger_block(source: Source, judged: Judged) -> dict[str, Any] | None:
     together = None if judged.despite is not None else judged.together
     return {
         "name": earlier.path.name,
-        "number": len(earlier.ledger.entries) + (1 if earlier.ledger.entries else 2),
+        "number": earlier.ledger.next_release,
         "head": earlier.ledger.head,
         "recipient": earlier.recipient,
         "recipients": source.policy.recipients.value,

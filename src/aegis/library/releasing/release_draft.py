@@ -14,12 +14,10 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset
 from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
 from aegis.data.yaml_text import dump
-from aegis.errors import OutputError, PolicyNotSatisfiedError
-from aegis.library.releasing.people import check_as_judged
+from aegis.errors import OutputError
 from aegis.library.releasing.release_source import ReleaseCounts, Source, judged_kinds
-from aegis.library.tables.judging import why_not
 from aegis.library.tables.masked_data import MaskedData, mapping_text
-from aegis.library.tables.written import measure_written, open_written
+from aegis.library.tables.written import check_written, open_written
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.privacy.judgement import Judgement
@@ -116,22 +114,13 @@ def _draft(dataset: Dataset, sha256: str, size_bytes: int | None, beside: Sequen
 
 
 def measure_draft(draft: Draft, source: Source, counts: ReleaseCounts, *, judged: Judgement) -> Judgement:
-    """Judge the written table from scratch, as `verify` will.
-
-    What was written does not say whose records they are. So where people are counted, the classes as they were written
-    are compared with those that were ``judged``.
-    """
-    measured = measure_written(
+    """Judge the written table from scratch, as `verify` will, and see that it is what was ``judged``."""
+    return check_written(
         draft.dataset,
         source.judged_policy,
         source.published_roles,
         kinds=judged_kinds(source, counts),
         hierarchies=source.hierarchies,
+        judged=judged,
+        verb="released",
     )
-    if source.policy.unit is not None:
-        check_as_judged(measured, judged)
-        return measured
-    if not measured.satisfied:
-        reason = why_not(measured, measured.released)
-        raise PolicyNotSatisfiedError(f"nothing was released: the table as written fails the policy: {reason}")
-    return measured

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
-from aegis.library.ledgers.earlier_promises import check_promises
+from aegis.library.ledgers.earlier_promises import check_promises, check_same_contents
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.sensitive_masks import check_same_contents
 from aegis.library.releasing.release_source import ReleaseCounts, Source, count_published
 from aegis.library.tables.judging import why_not
 from aegis.library.tables.masked_data import all_masks

@@ -9,8 +9,7 @@ import ibis.expr.types as ir
 
 from aegis.commands.release import Release
 from aegis.errors import LedgerError
-from aegis.library.ledgers.remembering import remember
-from aegis.library.ledgers.shown_columns import draws
+from aegis.library.ledgers.ledger_opening import remember
 from aegis.library.releasing.listed_values import ListedValues
 from aegis.library.releasing.release_judgement import Judged, check_alone, judged_alone, treated
 from aegis.library.releasing.release_source import Source, count_published, open_source
@@ -53,7 +52,7 @@ def record_release(options: Release, *, name: str) -> None:
     """Put a release on the record that was written elsewhere: the same steps, without writing or a joint judgement."""
     source = open_source(options)
     assert source.earlier is not None, "whoever asks for a record has named a ledger"
-    drawn = [c for c, mask in source.configuration.masks.items() if draws(mask)]
+    drawn = [c for c, mask in source.configuration.masks.items() if mask.is_random]
     if drawn:
         raise LedgerError(
             f"what a mask drew for {drawn[0]!r} cannot be drawn again, so nobody can say what that release showed of "

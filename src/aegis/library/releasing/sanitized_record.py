@@ -18,11 +18,9 @@ from aegis.commands.sanitize import Sanitize
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
-from aegis.library.ledgers.earlier_promises import check_promises
+from aegis.library.ledgers.earlier_promises import check_promises, masks_shown_earlier
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.ledger_opening import earlier_releases_of
-from aegis.library.ledgers.remembering import remember
-from aegis.library.ledgers.sensitive_masks import masks_shown_earlier
+from aegis.library.ledgers.ledger_opening import earlier_releases_of, remember
 from aegis.library.ledgers.shown_columns import SANITIZED, ShownColumn, check_drawn_once
 from aegis.library.tables.judging import classes_of, read_policy
 from aegis.library.tables.masked_data import masked_data

@@ -1,4 +1,9 @@
-"""A table as a configuration would publish it: what check, release and apply have in common."""
+"""A table as a configuration would publish it: what check, release and apply have in common.
+
+No model judges an identifying column. So a mask that leaves part of it (the last four digits, the first letters, a
+coarser code) would publish what tells people apart, judged by nothing: nothing of it is published, or names that mean
+nothing. Such a column is a quasi-identifier, and whoever wants to publish part of it calls it so.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +18,12 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.errors import ConfigurationError
+from aegis.errors import ConfigurationError, PolicyError, RoleError
 from aegis.library.tables.proposals import label_of
 from aegis.masking.configuration import Configuration
-from aegis.masking.mask import ExpressionMask, Mask
+from aegis.masking.mask import ExpressionMask, MappedMask, Mask
 from aegis.masking.masks.suppress import Suppress
-from aegis.releases.apply import ValueMapping, can_be_joined, masked_table
-from aegis.releases.fit import fitted, is_fitted, is_joined, links_of
+from aegis.releases.apply import ValueMapping, can_be_joined, fitted, masked_table
 
 _EVERY_VALUE = Limits(numbers=10**9, texts=10**9)
 
@@ -53,6 +57,46 @@ def all_masks(configuration: Configuration, roles: Roles) -> dict[str, Mask]:
     return masks
 
 
+def check_identifying(roles: Roles, masks: Mapping[str, Mask]) -> None:
+    """Raise where a mask shows part of an identifying column."""
+    for column in roles.identifying:
+        mask = masks.get(column)
+        if mask is not None and not means_nothing(mask):
+            raise RoleError(
+                f"{column!r} is identifying, and {mask.describe()} shows part of it, which no model would judge: call "
+                "it quasi_identifying in the policy, so that what is shown of it is judged, or hide it (suppress, "
+                "pseudonym, token)"
+            )
+
+
+def check_hidden(unit: str | None, configuration: Configuration) -> None:
+    """Raise where the column that people are counted by would be published, even as pseudonyms.
+
+    Everybody could put the records of a person together. So nobody who holds the release can count people in it:
+    whoever makes it counts them in the masked table, and the written classes are compared with those.
+    """
+    mask = None if unit is None else configuration.masks.get(unit)
+    if mask is not None and not any(isinstance(step, Suppress) for step in mask.steps):
+        raise PolicyError(
+            f"people are counted by {unit!r}, and the configuration publishes something of it: whoever sees which "
+            "records belong together knows more of a person than any class says; suppress it, or leave it out"
+        )
+
+
+def means_nothing(mask: Mask) -> bool:
+    """Whether a mask leaves nothing of a value: a star, a missing value, or a name that means nothing."""
+    return mask.hides or any(step.injective for step in mask.steps)
+
+
+def pseudonymous(roles: Roles, masks: Mapping[str, Mask]) -> tuple[str, ...]:
+    """The identifying columns that are published as pseudonyms or tokens: they say which rows are of one person."""
+    return tuple(
+        column
+        for column in roles.identifying
+        if column in masks and means_nothing(masks[column]) and not masks[column].hides
+    )
+
+
 def masked_data(
     dataset: Dataset, masks: Mapping[str, Mask], *, strict: bool = True, mappings: bool = False
 ) -> MaskedData:
@@ -69,13 +113,13 @@ def masked_data(
             )
         mask.check(dataset.schema.kind(column), column=column)
     quick = _looked_up(dataset, masks)
-    open_ones = tuple(c for c, mask in masks.items() if not is_fitted(mask, dataset.schema.kind(c)))
+    open_ones = tuple(c for c, mask in masks.items() if not mask.is_fitted(dataset.schema.kind(c)))
     histograms = _counted(dataset, masks, (*open_ones, *quick), mappings)
     ready = fitted(masks, histograms)
     join = [column for column in quick if not histograms[column].domain.discretised]
     masked = masked_table(dataset.table, ready, histograms=histograms, schema=dataset.schema, strict=strict, join=join)
     table = masked.table
-    if any(not isinstance(link, ExpressionMask) for mask in ready.values() for link in links_of(mask)):
+    if any(not isinstance(step, ExpressionMask) for mask in ready.values() for step in mask.steps):
         table = table.cache()
     return MaskedData(
         dataset=replace(as_dataset(table), name=dataset.name, roles=dataset.roles),
@@ -100,7 +144,9 @@ def _counted(
     dataset: Dataset, masks: Mapping[str, Mask], counted: tuple[str, ...], mappings: bool
 ) -> dict[str, Histogram]:
     """The histograms that the masks need: of every value where a mask is joined or its mapping wanted."""
-    whole = [column for column, mask in masks.items() if mappings or is_joined(mask)]
+    whole = [
+        column for column, mask in masks.items() if mappings or any(isinstance(step, MappedMask) for step in mask.steps)
+    ]
     rest = [column for column in dict.fromkeys(counted) if column not in whole]
     return {
         **count_histograms(dataset, whole, limits=_EVERY_VALUE),

@@ -18,8 +18,8 @@ from aegis.data.engine import as_dataset, connect
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.errors import DataError, VerificationError
-from aegis.library.tables.judging import classes_of
+from aegis.errors import DataError, PolicyNotSatisfiedError, VerificationError
+from aegis.library.tables.judging import classes_of, why_not
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy
 from aegis.releases.write import is_csv
@@ -76,6 +76,49 @@ def measure_written(
         policy,
         suppress=False,
     )
+
+
+def check_written(
+    written: Dataset,
+    policy: Policy,
+    roles: Roles,
+    *,
+    kinds: Mapping[str, Kind],
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    judged: Judgement | None = None,
+    verb: str = "written",
+) -> Judgement:
+    """Judge a written table from scratch, as `verify` will; raises where it does not satisfy the policy.
+
+    Where people were counted, it must have the classes that were ``judged``: it does not say whose its records are.
+    ``verb`` is what was not done then.
+    """
+    measured = measure_written(written, policy, roles, kinds=kinds, hierarchies=hierarchies)
+    if judged is not None and policy.unit is not None:
+        _check_as_judged(measured, judged)
+    elif not measured.satisfied:
+        reason = why_not(measured, measured.released)
+        raise PolicyNotSatisfiedError(f"nothing was {verb}: the table as written fails the policy: {reason}")
+    return measured
+
+
+def _check_as_judged(measured: Judgement, judged: Judgement) -> None:
+    """Raise unless the classes as they were written are those that were judged, by their records and every model."""
+    expected = judge_all(judged.released.by_records(), judged.policy.by_records(), suppress=False)
+    same = np.array_equal(np.sort(measured.released.sizes), np.sort(expected.released.sizes)) and all(
+        _close(now.value, then.value) for now, then in zip(measured.verdicts, expected.verdicts, strict=True)
+    )
+    if not same:
+        raise PolicyNotSatisfiedError(
+            "nothing was released: the classes of the table as written are not those whose people were counted; write "
+            "another format"
+        )
+
+
+def _close(measured: float | None, expected: float | None) -> bool:
+    if measured is None or expected is None:
+        return measured is expected
+    return bool(np.isclose(measured, expected, rtol=1e-9, atol=1e-12))
 
 
 def _typed(table: ir.Table, kinds: Mapping[str, Kind]) -> ir.Table:

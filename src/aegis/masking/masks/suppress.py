@@ -27,6 +27,7 @@ class Suppress(ExpressionMask):
     name: ClassVar[str] = "suppress"
     kind_written: ClassVar[Kind | None] = Kind.TEXT
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"redact": {}}
+    shows_nothing: ClassVar[bool] = True
     covers_missing: ClassVar[bool] = True  # whether a value is missing is information as well
     example: ClassVar[tuple[str, str]] = ("21162", "*")
 
@@ -54,6 +55,7 @@ class Nullify(ExpressionMask):
 
     name: ClassVar[str] = "nullify"
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {"null": {}, "null_out": {}}
+    shows_nothing: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("21162", "(missing)")
 
     def on_values(self, values: Values) -> Values:
