@@ -39,7 +39,7 @@ from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidat
 from aegis.library.advising.other_candidates import JudgedTable, judged_tables
 from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.clinic import write_clinic
-from aegis.library.tables.judging import judged
+from aegis.library.ledgers.constraints import Constraints, judging
 from aegis.library.tables.proposals import generated
 from aegis.privacy.policy import Policy
 
@@ -124,7 +124,7 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
             )
         )
     ]
-    verdicts = judged([*masks, *noise], opened, None, hierarchies={})
+    verdicts = judging(opened, None)([*masks, *noise])
     candidates: list[Candidate] = [
         masked_candidate(each, tables, verdicts.by_name.get(each.name), dropped=False) for each in verdicts.passed
     ]
@@ -133,10 +133,14 @@ def one(case: Case, folder: Path) -> dict[str, Any]:
     released = aegis.anonymize(path, method="mdav", k=25, quasi=list(case.quasi), missing=case.missing)
     pq.write_table(released.table, finished)
     others: list[JudgedTable | MadeCandidate] = [
-        *judged_tables([finished], opened, sample, policy=None, roles=roles, hierarchies={}),
+        *judged_tables([finished], opened, sample, None),
         *make_candidates(
             MADE,
-            CandidateInputs(dataset=opened, sample=sample, policy=policy, roles=roles, hierarchies={}, seconds=20.0),
+            CandidateInputs(
+                constraints=Constraints(dataset=opened, policy=policy, roles=roles, hierarchies={}),
+                sample=sample,
+                seconds=20.0,
+            ),
         ).made,
     ]
     candidates += [other.candidate for other in others]

@@ -19,6 +19,7 @@ from aegis.learners.sample import Sample
 from aegis.library.advise import advise
 from aegis.library.advising.candidate_kinds import CANDIDATES, CandidateInputs, CandidateKind, make_candidates
 from aegis.library.advising.racing import sample_of
+from aegis.library.ledgers.constraints import Constraints
 from aegis.privacy.policy import Policy
 
 MADE = [name for name, kind in CANDIDATES.items() if kind.make is not None]
@@ -47,11 +48,10 @@ def inputs(people: Path, policy: dict[str, object]) -> CandidateInputs:
     counted = count_table(dataset, label="health", label_bins=None, continuous_bins=8, progress=None)
     rules = Policy.from_mapping(policy)
     return CandidateInputs(
-        dataset=dataset,
+        constraints=Constraints(
+            dataset=dataset, policy=rules, roles=rules.roles_in(dataset.schema, dataset.roles), hierarchies={}
+        ),
         sample=sample_of(dataset, counted, label_bins=None, seed=0),
-        policy=rules,
-        roles=rules.roles_in(dataset.schema, dataset.roles),
-        hierarchies={},
         seconds=2.0,
     )
 
@@ -176,7 +176,8 @@ def test_what_cannot_be_used_is_refused(people: Path) -> None:
 
 def test_nothing_is_sanitized_where_nothing_is_sensitive(people: Path) -> None:
     shop = inputs(people, {"k": 5})
-    bare = replace(shop, roles=Roles(quasi_identifying=("age", "town"), label="health"))
+    roles = Roles(quasi_identifying=("age", "town"), label="health")
+    bare = replace(shop, constraints=replace(shop.constraints, roles=roles))
     makings = make_candidates(["sanitized"], bare)
     assert not makings.made
     assert "--sensitive" in makings.rejected["sanitized"]

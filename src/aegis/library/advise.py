@@ -22,7 +22,6 @@ from aegis.counts.summary import Summary, configuration_of, mask_counts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.output import check_apart, check_free, write_text
-from aegis.data.schema import Roles
 from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
@@ -31,8 +30,7 @@ from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
 from aegis.library.advising.other_candidates import OtherCandidates, judge_others
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
 from aegis.library.advising.scoring import pair_scores
-from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies, gather, labels_of
@@ -40,7 +38,6 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
-from aegis.privacy.policy import Policy
 from aegis.ranking.labels import rank_for_labels
 from aegis.ranking.paper import PAPER_MEASURE
 from aegis.ranking.raced import rank_raced
@@ -82,19 +79,17 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
             raise LabelError("counts alone rank for one label; name one with --label, or let models judge several")
     elif len(labels) > 1:
         options.refuse("report", because="a report is about one label, and several are to be predicted")
-    policy, roles, earlier = None, dataset.roles, None
+    constraints = None
     if options.policy is not None:
         policy = read_policy(options.policy, person=options.person)
         roles = policy.roles_in(dataset.schema, dataset.roles)
         # before anything is counted: what the ledger forbids is said at once
-        earlier = constraint_on(data, dataset, options, policy=policy, roles=roles)
+        constraints = constraints_on(data, dataset, options, policy=policy, roles=roles, hierarchies=hierarchies)
     pipeline = _Pipeline(
         options=options,
         dataset=dataset,
         hierarchies=hierarchies,
-        policy=policy,
-        roles=roles,
-        earlier=earlier,
+        constraints=constraints,
         given=given,
         labels=labels,
     )
@@ -118,17 +113,12 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
 
 @dataclass(kw_only=True, eq=False)
 class _Pipeline:
-    """A table, what has to hold, and its candidates: proposed and judged once, whatever they are to predict.
-
-    ``roles`` are those given, completed by the policy's; ``earlier`` is what was released from the table before.
-    """
+    """A table, what has to hold, and its candidates: proposed and judged once, whatever they are to predict."""
 
     options: Advise
     dataset: Dataset
     hierarchies: dict[str, Hierarchy]
-    policy: Policy | None
-    roles: Roles
-    earlier: EarlierReleases | None
+    constraints: Constraints | None
     given: list[Configuration]
     labels: tuple[str, ...]
     masks: JudgedMasks | None = None
@@ -153,15 +143,8 @@ class _Pipeline:
         if by_models:
             sample = self._sample(counts)
             if options.has_others:
-                others = judge_others(  # ② for what is no masking
-                    options,
-                    dataset,
-                    sample,
-                    policy=self.policy,
-                    roles=self._roles_for(label),
-                    hierarchies=self.hierarchies,
-                    earlier=self.earlier,
-                )
+                constraints = None if self.constraints is None else self.constraints.of_label(label)
+                others = judge_others(options, dataset, sample, constraints)  # ② for what is no masking
             raced = self._raced(verdicts, others, summary, sample)  # ③ a sample → scores
             ranking = self._ranked(counts, summary, verdicts, others, raced)  # ④ → ranking
         else:
@@ -191,16 +174,10 @@ class _Pipeline:
                 options=self.options,
                 dataset=self.dataset,
                 counts=replace(counts, joints=joints),  # generated ones leave the labels that were asked for
-                policy=self.policy,
-                roles=self.roles,
                 hierarchies=self.hierarchies,
-                earlier=self.earlier,
+                constraints=self.constraints,
             ).judged(self.given)
         return self.masks
-
-    def _roles_for(self, label: str) -> Roles:
-        roles = self.dataset.roles.overridden_by(Roles(label=label))
-        return roles if self.policy is None else self.policy.roles_in(self.dataset.schema, roles)
 
     def _raced(self, verdicts: Verdicts, others: OtherCandidates, summary: Summary, sample: Sample) -> RaceResult:
         """What models reach on each candidate that may be released."""
@@ -213,7 +190,7 @@ class _Pipeline:
             verdicts,
             sample,
             goal=self.options.goal,
-            policy=self.policy,
+            policy=None if self.constraints is None else self.constraints.policy,
             changes=summary.changes,
             others=[other.candidate for other in others.passed],
             doubts={other.name: other.doubt for other in others.passed if other.doubt is not None},

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from aegis.candidates.search.board import reporting
-from aegis.candidates.search.gate import Out
 from aegis.candidates.search.result import Candidate
 from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
@@ -17,7 +16,6 @@ from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect import count_table
 from aegis.counts.joint import check_classes, check_filled
-from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import file_name, write_hierarchies
 from aegis.data.output import check_apart, check_free, write_text
 from aegis.data.schema import Roles
@@ -27,19 +25,17 @@ from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
 from aegis.library.advising.racing import masked_candidate, sample_for_masks
-from aegis.library.ledgers.earlier_promises import masks_to_repeat
-from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.advising.searched_kind import counts_for_search
+from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.search_boxes import FoundBoxes, search_boxes
-from aegis.library.tables.judging import classes_of, read_policy
-from aegis.library.tables.masked_data import masked_data
+from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import check_quasi_identifying, declared_orders, open_table, with_orders
 from aegis.library.tables.proposals import find_hierarchies
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
 from aegis.masking.mask import Mask
 from aegis.operation import operation
-from aegis.privacy.policy import Policy, Suppressed
-from aegis.privacy.together import without_known
+from aegis.privacy.policy import Suppressed
 from aegis.ranking.verdicts import verdicts_on
 from aegis.result import Result, plain
 
@@ -190,17 +186,12 @@ def search(options: Search) -> Found | FoundBoxes:
         raise LabelError("no label is given; name the column to be predicted with --label or in the roles file")
     if label not in dataset.schema:
         raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
-    if options.space == "boxes":
-        return search_boxes(options, dataset, policy, roles, label)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
-    earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
-    out, repeated = None, {} if earlier is None else masks_to_repeat(earlier)
-    if earlier is None:
-        table = classes_of(dataset, policy, roles, contents=(label,), hierarchies=hierarchies)
-    else:
-        shown = masked_data(earlier.dataset, repeated).dataset if repeated else earlier.dataset
-        seen = classes_of(shown, policy, roles, contents=(label,), hierarchies=hierarchies, known=True)
-        table, out = without_known(seen), Out(table=seen, gone=earlier.gone_from, apart=earlier.apart)
+    constraints = constraints_on(options.data, dataset, options, policy=policy, roles=roles, hierarchies=hierarchies)
+    if options.space == "boxes":
+        return search_boxes(options, constraints, label)
+    searched = counts_for_search(constraints, label)
+    table, repeated, earlier = searched.counts, searched.repeated, constraints.earlier
     declared = declared_orders(options.order)
     check_quasi_identifying(declared, table)
     table = with_orders(table, {**dataset.orders, **declared})
@@ -220,14 +211,14 @@ def search(options: Search) -> Found | FoundBoxes:
         shortlist=max(10, options.train),
         seconds=options.seconds,
         progress=reporting(options.progress),
-        out=out,
+        out=searched.out,
         **measure,
     )
     raced = None
     best = result.best
     tried = {str(number): candidate for number, candidate in enumerate(result.shortlist[: options.train], start=1)}
     if tried:
-        raced = _raced(tried, dataset, table, policy, roles, label, options, repeated)
+        raced = _raced(tried, table, constraints, label, options, repeated)
         best = tried[raced.best.name]
     configuration = Configuration(name="best", masks={**best.masks, **repeated}, label=label, roles=roles)
     if options.save_hierarchies is not None:
@@ -294,10 +285,8 @@ def _described(candidate: Candidate) -> FoundCandidate:
 
 def _raced(
     tried: Mapping[str, Candidate],
-    dataset: Dataset,
     table: ClassTable,
-    policy: Policy,
-    roles: Roles,
+    constraints: Constraints,
     label: str,
     options: Search,
     repeated: Mapping[str, Mask],
@@ -306,6 +295,7 @@ def _raced(
 
     In ``table`` the masks are on already that sensitive columns left with, and that are ``repeated``.
     """
+    dataset, policy, roles = constraints.dataset, constraints.policy, constraints.roles
     counted = count_table(dataset, label=label)
     tables = MaskTables(sample_for_masks(dataset, counted, goal=options.goal, label_bins=None, seed=options.seed))
     configurations = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +18,19 @@ from aegis.commands.search import Search
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect import count_table
 from aegis.counts.joint import check_filled
-from aegis.data.dataset import Dataset
 from aegis.data.output import PRIVATE, drafts_of
-from aegis.data.schema import Roles
 from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
-from aegis.library.advising.boxes_together import BoxesUnderLedger
+from aegis.library.advising.boxes_together import counts_for_boxes, judge_boxes
 from aegis.library.advising.racing import sample_of
-from aegis.library.ledgers.ledger_opening import constraint_on
+from aegis.library.ledgers.constraints import Constraints
+from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.releasing.recode import hiding
-from aegis.library.tables.judging import classes_of
-from aegis.library.tables.proposals import find_hierarchies
 from aegis.library.tables.unlisted import looks_identifying
 from aegis.plural import count
-from aegis.privacy.policy import Policy
-from aegis.privacy.together import without_known
+from aegis.privacy.together import Together, without_known
 from aegis.result import UNWRITTEN, Result, plain
 
 SAYS_SOMETHING = 5e-6
@@ -122,43 +118,35 @@ class FoundBoxes(Result):
         return {"together_with": (), **content}
 
 
-def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> FoundBoxes:
+def search_boxes(options: Search, constraints: Constraints, label: str) -> FoundBoxes:
     """Grow boxes for the label under the policy, as ``anonymize`` with ``method="boxes"`` does, and say what they do.
 
     They are grown for one release. Where something was released from the table they are judged together with it, and
     raise PolicyNotSatisfiedError where that breaks the policy.
     """
-    earlier = constraint_on(options.data, dataset, options, policy=policy, roles=roles)
-    hierarchies = find_hierarchies(options.hierarchies, options.data)
+    dataset, roles, earlier = constraints.dataset, constraints.roles, constraints.earlier
     contents = tuple(dict.fromkeys((label, *roles.sensitive)))
-    under = seen = None
-    if earlier is None:
-        table = classes_of(dataset, policy, roles, contents=contents, hierarchies=hierarchies)
-    else:
-        under = BoxesUnderLedger(
-            earlier=earlier, policy=policy, roles=roles, contents=contents, hierarchies=hierarchies
-        )
-        seen = under.counts()
-        table = without_known(seen)
+    seen = counts_for_boxes(constraints, contents)
+    table = seen if earlier is None else without_known(seen)
     content = table.contents[label]
     if len(content.domain.values) < 2:
         raise LabelError(f"the label {label!r} has fewer than two values; choose a column that varies")
     check_filled(dict(zip(table.columns, table.domains, strict=True)), what_to_do=EMPTY)
     estimator = LocalRecoding(
-        policy=policy,
-        hierarchies=hierarchies if options.hierarchies is not None else None,
+        policy=constraints.policy,
+        hierarchies=constraints.hierarchies if options.hierarchies is not None else None,
         random_state=options.seed,
     )
     identifying = (*roles.identifying, *looks_identifying(dataset, roles, masked=(label,)))
     boxes = hiding(estimator.fit_counts(table, labels=(label,), progress=options.progress), identifying)
-    if under is not None and seen is not None:
-        _check_together(boxes, seen, under)
+    if earlier is not None:
+        _check_together(boxes, seen, constraints, contents)
     objective = Objective.of(DEFAULT_MEASURE, content.totals)
     utility = None
     if not is_of_numbers(content.domain):
         labels = released_labels(estimator.judgement_.released, label, content.totals)
         utility = objective.turned(objective.value(labels))
-    trained = _trained(options, dataset, policy, roles, label) if options.train else None
+    trained = _trained(options, constraints, label) if options.train else None
     if options.out is not None:
         with drafts_of([Path(options.out)], overwrite=options.overwrite, modes=[PRIVATE]) as drafts:
             drafts[0].write_text(boxes.to_text(), encoding="utf-8")
@@ -180,25 +168,32 @@ def search_boxes(options: Search, dataset: Dataset, policy: Policy, roles: Roles
     )
 
 
-def _check_together(boxes: Boxes, seen: ClassTable, under: BoxesUnderLedger) -> None:
+def _check_together(boxes: Boxes, seen: ClassTable, constraints: Constraints, contents: tuple[str, ...]) -> None:
     """Raise where the best boxes break the policy together with earlier releases: with which releases, and which
     models."""
-    together = under.judge(boxes, seen)
+    together = judge_boxes(boxes, seen, constraints)
     if together.satisfied:
         return
-    refusal = under.earlier.refusal(together, lambda fewer: under.judged_with(boxes, fewer))
+
+    def judged_with(fewer: EarlierReleases) -> Together:
+        as_if = replace(constraints, earlier=fewer)
+        return judge_boxes(boxes, as_if.classes(contents=contents), as_if)
+
+    assert constraints.earlier is not None
+    refusal = constraints.earlier.refusal(together, judged_with)
     raise PolicyNotSatisfiedError(
         f"the best boxes may not be released: {refusal} (--space both looks for masks that hold together with it)"
     )
 
 
-def _trained(options: Search, dataset: Dataset, policy: Policy, roles: Roles, label: str) -> TrainedBoxes:
+def _trained(options: Search, constraints: Constraints, label: str) -> TrainedBoxes:
     """What models reach; boxes are cut again on the training rows of each part, so that test rows have no say."""
+    dataset, quasi = constraints.dataset, constraints.roles.quasi_identifying
     sample = sample_of(dataset, count_table(dataset, label=label), label_bins=None, seed=options.seed)
-    absent = [column for column in roles.quasi_identifying if column not in sample.codes]
+    absent = [column for column in quasi if column not in sample.codes]
     if absent:
         raise RoleError(f"{absent[0]!r} is quasi-identifying and could not be counted, so no model can be trained")
-    candidate = BoxesCandidate(sample, policy, roles.quasi_identifying, seed=options.seed)
+    candidate = BoxesCandidate(sample, constraints.policy, quasi, seed=options.seed)
     raced = race([candidate], MaskTables(sample), goal=options.goal, seed=options.seed, progress=options.progress)
     return TrainedBoxes(
         goal=raced.goal,

@@ -15,12 +15,13 @@ from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, mask_counts, reduced
 from aegis.data.dataset import Dataset
-from aegis.errors import MeasureError
+from aegis.errors import MeasureError, PolicyNotSatisfiedError
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks
 from aegis.library.advising.scoring import pair_scores
 from aegis.library.ledgers.budgets import SharedBudget, check_off_record, shared_budget
+from aegis.library.ledgers.constraints import Constraints, judging
 from aegis.library.merge import append_part
-from aegis.library.tables.judging import judged, read_policy
+from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies, gather, label_of, propose
 from aegis.measures.measure import MEASURES
@@ -72,18 +73,24 @@ def summarize(options: Summarize) -> Summary:
         if shared is not None:  # spent before noise is drawn, whatever comes of it
             begun = shared.begin(_leaving(options, despite=despite))
         counted, protection = add_noise(counted, options.epsilon)
-    roles = dataset.roles
+    roles, constraints = dataset.roles, None
     if options.policy is not None:
-        roles = read_policy(options.policy).roles_in(dataset.schema, roles)
+        policy = read_policy(options.policy)
+        roles = policy.roles_in(dataset.schema, roles)
+        constraints = Constraints(dataset=dataset, policy=policy, roles=roles, hierarchies=hierarchies)
     candidates = propose(
         configurations, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles
     )
-    verdicts = judged(candidates, dataset, options.policy, hierarchies=hierarchies)
+    verdicts = judging(dataset, constraints)(candidates)
+    if not verdicts.passed:
+        raise PolicyNotSatisfiedError(
+            f"none of the {len(candidates)} configurations satisfies the policy; mask more, or search for one"
+        )
     counts = mask_counts(counted, verdicts.passed, name=dataset.name)
     scores = pair_scores(
         counts, dataset, counted, names=_scores_wanted(options), seed=options.seed, progress=options.progress
     )
-    race = _race(dataset, counted, verdicts, counts, options)
+    race = _race(dataset, counted, verdicts, counts, constraints, options)
     full = replace(counts, scores=scores, race=race, rejected=verdicts.rejected, protection=protection)
     if options.min_count is not None:
         full = merge_small(full, options.min_count)
@@ -150,7 +157,12 @@ def _scores_wanted(options: Summarize) -> tuple[str, ...]:
 
 
 def _race(
-    dataset: Dataset, counted: TableCounts, verdicts: Verdicts, counts: Summary, options: Summarize
+    dataset: Dataset,
+    counted: TableCounts,
+    verdicts: Verdicts,
+    counts: Summary,
+    constraints: Constraints | None,
+    options: Summarize,
 ) -> Mapping[str, Any] | None:
     """What models reach on each configuration; None where it is not wanted, or would not be protected."""
     if not options.race or options.min_count is not None or options.epsilon is not None:
@@ -160,7 +172,7 @@ def _race(
         verdicts,
         sample,
         goal=options.goal,
-        policy=None if options.policy is None else read_policy(options.policy),
+        policy=None if constraints is None else constraints.policy,
         changes=counts.changes,
         seed=options.seed,
         progress=options.progress,

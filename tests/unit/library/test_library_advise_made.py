@@ -19,6 +19,7 @@ from aegis.data.schema import Roles
 from aegis.errors import OptionError
 from aegis.library.advising.candidate_kinds import CandidateInputs, make_candidates
 from aegis.library.advising.racing import sample_of
+from aegis.library.ledgers.constraints import Constraints
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
 from aegis.ranking.ranking import Ranking
@@ -87,11 +88,10 @@ def test_other_kinds_say_which_command_makes_them_again(aegis: Callable[..., Any
     dataset = open_dataset(data, roles=Roles(label="ill"))
     counted = count_table(dataset, label="ill", label_bins=None, continuous_bins=8, progress=None)
     shop = CandidateInputs(
-        dataset=dataset,
+        constraints=Constraints(
+            dataset=dataset, policy=rules, roles=rules.roles_in(dataset.schema, dataset.roles), hierarchies={}
+        ),
         sample=sample_of(dataset, counted, label_bins=None, seed=0),
-        policy=rules,
-        roles=rules.roles_in(dataset.schema, dataset.roles),
-        hierarchies={},
     )
     made = make_candidates(["clusters", "boxes"], shop).made
     assert [each.name for each in made] == ["mdav", "boxes"]

@@ -19,6 +19,7 @@ from aegis.library.advising import sanitized_kind
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
 from aegis.library.advising.racing import sample_of
 from aegis.library.clinic import POLICY, columns
+from aegis.library.ledgers.constraints import Constraints
 from aegis.library.tables.judging import classes_of
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy
@@ -49,7 +50,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> CandidateInputs:
     found: dict[str, Sequence[MadeCandidate]] = {
         "search": [MadeCandidate(candidate=masked, verdict=verdict, reason="fixed")]
     }
-    return CandidateInputs(dataset=dataset, sample=sample, policy=rules, roles=roles, hierarchies={}, shared=found)
+    constraints = Constraints(dataset=dataset, policy=rules, roles=roles, hierarchies={})
+    return CandidateInputs(constraints=constraints, sample=sample, shared=found)
 
 
 def test_what_passes_leaves_doubt_given_everything_in_the_release(

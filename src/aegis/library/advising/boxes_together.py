@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,59 +10,32 @@ from aegis.candidates.boxes.recoding import Boxes
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Tuples, group_tuples, summed
 from aegis.data.domain import Domain
-from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
-from aegis.data.schema import Roles
 from aegis.errors import LedgerError
+from aegis.library.ledgers.constraints import Constraints
 from aegis.library.ledgers.earlier_promises import masks_to_repeat
-from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.tables.judging import classes_of
-from aegis.privacy.policy import Policy
 from aegis.privacy.together import KNOWN_CLASS, Together, judge_together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoxesUnderLedger:
-    """A table of which something was released, counted with the known class of every record for boxes to be judged
-    by."""
+def counts_for_boxes(constraints: Constraints, contents: tuple[str, ...]) -> ClassTable:
+    """The classes of a table that boxes are cut by, the known class last where something was released of it before.
 
-    earlier: EarlierReleases
-    policy: Policy
-    roles: Roles
-    contents: tuple[str, ...]
-    hierarchies: Mapping[str, Hierarchy]
-
-    def counts(self) -> ClassTable:
-        """The classes of the table, the known class last; raises where boxes cannot be judged with earlier releases."""
-        masked = masks_to_repeat(self.earlier)
-        if masked:
-            raise LedgerError(
-                f"the sensitive column {next(iter(masked))!r} left masked, and boxes leave it as it is: what both show "
-                "of it together cannot be judged; search for masks (--space both), which repeats that mask"
-            )
-        return self._counted(self.earlier)
-
-    def judge(self, boxes: Boxes, counts: ClassTable) -> Together:
-        """What somebody sees who links the rows of a table in ``boxes`` to all earlier releases."""
-        return self._judged(self.earlier, boxes, counts)
-
-    def judged_with(self, boxes: Boxes, earlier: EarlierReleases) -> Together:
-        """The same as if only some of it were out."""
-        return self._judged(earlier, boxes, self._counted(earlier))
-
-    def _counted(self, earlier: EarlierReleases) -> ClassTable:
-        return classes_of(
-            earlier.dataset,
-            self.policy,
-            self.roles,
-            contents=self.contents,
-            hierarchies=self.hierarchies,
-            known=True,
+    Raises where boxes cannot be judged together with that.
+    """
+    masked = {} if constraints.earlier is None else masks_to_repeat(constraints.earlier)
+    if masked:
+        raise LedgerError(
+            f"the sensitive column {next(iter(masked))!r} left masked, and boxes leave it as it is: what both show "
+            "of it together cannot be judged; search for masks (--space both), which repeats that mask"
         )
+    return constraints.classes(contents=contents)
 
-    def _judged(self, earlier: EarlierReleases, boxes: Boxes, counts: ClassTable) -> Together:
-        table = in_boxes(boxes, counts)
-        return judge_together(table, self.policy, gone=earlier.gone_from(table))
+
+def judge_boxes(boxes: Boxes, counts: ClassTable, constraints: Constraints) -> Together:
+    """What somebody sees who links the rows of a table in ``boxes`` to all earlier releases."""
+    assert constraints.earlier is not None, "alone boxes are judged where they are cut"
+    table = in_boxes(boxes, counts)
+    return judge_together(table, constraints.policy, gone=constraints.earlier.gone_from(table))
 
 
 def in_boxes(boxes: Boxes, counts: ClassTable) -> ClassTable:

@@ -16,9 +16,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from aegis.data.dataset import Dataset
-from aegis.data.hierarchy import Hierarchy
-from aegis.data.schema import Roles
 from aegis.errors import GuaranteeError, InputError, LedgerError, OptionError
 from aegis.learners.candidate import Candidate
 from aegis.learners.sample import Sample
@@ -30,7 +27,7 @@ from aegis.ranking.verdicts import CandidateVerdict
 from aegis.registry import Registry
 
 if TYPE_CHECKING:
-    from aegis.library.ledgers.earlier_releases import EarlierReleases
+    from aegis.library.ledgers.constraints import Constraints
 
 USUAL_SECONDS, MORE_SECONDS = 20.0, 120.0
 """How long a search may take if nobody says so; one that found nothing but hiding everything is given more."""
@@ -38,25 +35,20 @@ USUAL_SECONDS, MORE_SECONDS = 20.0, 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CandidateInputs:
-    """What a maker is given: the table, a sample of its rows with the label, and what has to hold.
+    """What a maker is given: the table with what has to hold, and a sample of its rows with the label.
 
-    ``seconds`` is the most that a search may take; None stands for the usual ones. Without ``ways`` boxes are cut the
-    usual way, and no other is tried. What one kind made and another builds on is ``shared`` by name, so that it is made
-    once. ``earlier`` is what was released from the table before: what is made is judged together with that, or
-    rejected where it cannot be.
+    What is made is judged together with what was released before, or rejected where it cannot be. ``seconds`` is the
+    most that a search may take; None stands for the usual ones. Without ``ways`` boxes are cut the usual way, and no
+    other is tried. What one kind made and another builds on is ``shared`` by name, so that it is made once.
     """
 
-    dataset: Dataset
+    constraints: Constraints
     sample: Sample
-    policy: Policy
-    roles: Roles
-    hierarchies: Mapping[str, Hierarchy]
     seed: int = 0
     seconds: float | None = None
     progress: Progress | None = None
     ways: bool = True
     shared: dict[str, Sequence[MadeCandidate]] = field(default_factory=dict)
-    earlier: EarlierReleases | None = None
 
     @property
     def label(self) -> str:
@@ -69,13 +61,18 @@ class CandidateInputs:
 
     @property
     def quasi(self) -> tuple[str, ...]:
-        return self.roles.quasi_identifying
+        return self.constraints.roles.quasi_identifying
+
+    @property
+    def policy(self) -> Policy:
+        return self.constraints.policy
 
     def check_nothing_is_out(self, kind: str, *, because: str) -> None:
         """Raise where something left before and a kind cannot be judged together with it before it is written."""
-        if self.earlier is not None:
+        earlier = self.constraints.earlier
+        if earlier is not None:
             raise LedgerError(
-                f"{because}, and {count(len(self.earlier.counted), 'earlier release')} of this table must be judged "
+                f"{because}, and {count(len(earlier.counted), 'earlier release')} of this table must be judged "
                 f"together with {kind}: write the table and give it with --tables, which is judged row by row"
             )
 

@@ -16,9 +16,8 @@ from aegis.data.shell import word
 from aegis.errors import PolicyError, RoleError
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
-from aegis.library.advising.boxes_together import BoxesUnderLedger
+from aegis.library.advising.boxes_together import counts_for_boxes, judge_boxes
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
-from aegis.library.tables.judging import classes_of
 from aegis.operation import listed
 from aegis.plural import count
 from aegis.privacy.judgement import judge_all
@@ -33,30 +32,17 @@ DELTA = 1e-6
 
 def boxes(inputs: CandidateInputs) -> list[MadeCandidate]:
     """Local recoding; the verdict is of boxes cut on the whole table."""
-    contents = tuple(dict.fromkeys((inputs.label, *inputs.policy.attributes)))
-    under = seen = None
-    if inputs.earlier is None:
-        counts = classes_of(
-            inputs.dataset, inputs.policy, inputs.roles, contents=contents, hierarchies=inputs.hierarchies
-        )
-    else:
-        under = BoxesUnderLedger(
-            earlier=inputs.earlier,
-            policy=inputs.policy,
-            roles=inputs.roles,
-            contents=contents,
-            hierarchies=inputs.hierarchies,
-        )
-        seen = under.counts()
-        counts = without_known(seen)
+    constraints = inputs.constraints
+    seen = counts_for_boxes(constraints, tuple(dict.fromkeys((inputs.label, *inputs.policy.attributes))))
+    counts = seen if constraints.earlier is None else without_known(seen)
     check_possible(counts, inputs.policy)
     growth = usual_growth(counts)
     if inputs.ways:
         growth = growth_for(counts, inputs.policy, inputs.label, seed=inputs.seed)
     grown = grow_boxes(counts, inputs.policy, labels=[inputs.label], growth=growth)
     verdict = CandidateVerdict.of(grown.judgement)
-    if under is not None and seen is not None:
-        verdict = verdict.beside(under.judge(grown.boxes, seen))
+    if constraints.earlier is not None:
+        verdict = verdict.beside(judge_boxes(grown.boxes, seen, constraints))
     number = grown.boxes.many
     return [
         MadeCandidate(

@@ -14,14 +14,12 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.ledgers.constraints import Constraints, judging
 from aegis.library.ledgers.earlier_promises import masks_to_repeat, why_masked_otherwise
-from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.tables.judging import judging
 from aegis.library.tables.masked_data import check_identifying
 from aegis.library.tables.proposals import generated, propose, to_be_masked
 from aegis.masking.configuration import Configuration
 from aegis.plural import count
-from aegis.privacy.policy import Policy
 from aegis.ranking.verdicts import Verdicts
 
 STRONGER = "heavy"
@@ -45,15 +43,17 @@ class MasksToJudge:
     options: Advise
     dataset: Dataset
     counts: TableCounts
-    policy: Policy | None
-    roles: Roles
     hierarchies: Mapping[str, Hierarchy]
-    earlier: EarlierReleases | None
+    constraints: Constraints | None
+
+    @property
+    def roles(self) -> Roles:
+        return self.dataset.roles if self.constraints is None else self.constraints.roles
 
     def judged(self, proposed: list[Configuration]) -> JudgedMasks:
         """The given configurations and the generated ones that the options ask for, each with its verdict."""
         options, own_names = self.options, {configuration.name for configuration in proposed}
-        if self.policy is not None:
+        if self.constraints is not None:
             for configuration in proposed:
                 check_identifying(self.roles, configuration.masks)
         candidates = propose(
@@ -66,7 +66,7 @@ class MasksToJudge:
             roles=self.roles,
             none_is_fine=options.has_others,
         )
-        verdicts_of = judging(self.dataset, self.policy, hierarchies=self.hierarchies, earlier=self.earlier)
+        verdicts_of = judging(self.dataset, self.constraints)
         verdicts = self._verdicts(candidates, own_names, verdicts_of)
         notes: tuple[str, ...] = ()
         made = len(candidates) - len(proposed)
@@ -76,7 +76,7 @@ class MasksToJudge:
                 f"{options.generate}",
             )
         passed = sum(configuration.name not in own_names for configuration in verdicts.passed)
-        if self.policy is not None and passed < made and options.strength in AIMED:
+        if self.constraints is not None and passed < made and options.strength in AIMED:
             stronger = self._stronger(verdicts_of, candidates, most=options.generate - passed)
             verdicts = replace(
                 verdicts,
@@ -95,14 +95,15 @@ class MasksToJudge:
         verdicts_of: Callable[[Sequence[Configuration]], Verdicts],
     ) -> Verdicts:
         """Where something was released before, generated ones repeat its masks of sensitive columns; others have to."""
-        if self.earlier is None:
+        earlier = None if self.constraints is None else self.constraints.earlier
+        if earlier is None:
             return verdicts_of(candidates)
-        repeated = masks_to_repeat(self.earlier)
+        repeated = masks_to_repeat(earlier)
         fitted = [
             candidate if candidate.name in own else replace(candidate, masks={**repeated, **candidate.masks})
             for candidate in candidates
         ]
-        reasons = {candidate.name: why_masked_otherwise(self.earlier, candidate) for candidate in fitted}
+        reasons = {candidate.name: why_masked_otherwise(earlier, candidate) for candidate in fitted}
         refused = {name: reason for name, reason in reasons.items() if reason is not None}
         verdicts = verdicts_of([candidate for candidate in fitted if candidate.name not in refused])
         return replace(verdicts, rejected={**verdicts.rejected, **refused})

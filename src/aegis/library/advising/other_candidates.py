@@ -17,20 +17,19 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset, open_dataset
-from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import DataError, LabelError
 from aegis.learners.finished import FinishedTable, GeneralisedTable, finished_table
 from aegis.learners.sample import Sample, draw_sample
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate, make_candidates
+from aegis.library.ledgers.constraints import Constraints
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.row_by_row import check_same_rows
 from aegis.library.tables.judging import classes_of, refuse_sanitized
 from aegis.masking.configuration import Configuration
 from aegis.plural import count
 from aegis.privacy.judgement import judge_all
-from aegis.privacy.policy import Policy
-from aegis.privacy.together import KNOWN_CLASS, judge_together
+from aegis.privacy.together import KNOWN_CLASS, Together, judge_together
 from aegis.ranking.verdicts import CandidateVerdict
 from aegis.releases.row_digest import POSITION
 from aegis.releases.write import look_into
@@ -79,35 +78,18 @@ class OtherCandidates:
         return tuple(made.note for made in self.made if made.note)
 
 
-def judge_others(
-    options: Advise,
-    dataset: Dataset,
-    sample: Sample,
-    *,
-    policy: Policy | None,
-    roles: Roles,
-    hierarchies: Mapping[str, Hierarchy],
-    earlier: EarlierReleases | None,
-) -> OtherCandidates:
+def judge_others(options: Advise, dataset: Dataset, sample: Sample, constraints: Constraints | None) -> OtherCandidates:
     """Finished tables, judged row by row, and candidates made on the spot, judged as they are made."""
-    candidates: list[JudgedTable | MadeCandidate] = []
-    if options.tables:
-        candidates += judged_tables(
-            options.tables, dataset, sample, policy=policy, roles=roles, hierarchies=hierarchies, earlier=earlier
-        )
-    if policy is None:
+    candidates: list[JudgedTable | MadeCandidate] = [*judged_tables(options.tables, dataset, sample, constraints)]
+    if constraints is None:
         return OtherCandidates(passed=tuple(candidates))
     inputs = CandidateInputs(
-        dataset=dataset,
+        constraints=constraints,
         sample=sample,
-        policy=policy,
-        roles=roles,
-        hierarchies=hierarchies,
         seed=options.seed,
         seconds=options.seconds,
         progress=options.progress,
         ways=options.ways,
-        earlier=earlier,
     )
     makings = make_candidates(options.candidates, inputs)
     verdicts = [
@@ -123,49 +105,19 @@ def judge_others(
 
 
 def judged_tables(
-    paths: Sequence[str | Path],
-    dataset: Dataset,
-    sample: Sample,
-    *,
-    policy: Policy | None,
-    roles: Roles,
-    hierarchies: Mapping[str, Hierarchy],
-    earlier: EarlierReleases | None = None,
+    paths: Sequence[str | Path], dataset: Dataset, sample: Sample, constraints: Constraints | None
 ) -> list[JudgedTable]:
     """Read ``paths``, each the records of ``dataset`` anonymized in some way, and judge them as they are.
 
-    ``earlier`` is what was released from the table before: then they must be in its order, and are judged together
-    with that.
+    Where something was released from the table before they must be in its order, and are judged together with that.
     """
-    rows = count_rows(dataset.table)
-    return [
-        _judged(
-            Path(path),
-            rows,
-            sample,
-            policy=policy,
-            roles=roles,
-            hierarchies=hierarchies,
-            dataset=dataset,
-            earlier=earlier,
-        )
-        for path in paths
-    ]
+    rows = count_rows(dataset.table) if paths else 0
+    return [_judged(Path(path), rows, dataset, sample, constraints) for path in paths]
 
 
-def _judged(
-    path: Path,
-    rows: int,
-    sample: Sample,
-    *,
-    policy: Policy | None,
-    roles: Roles,
-    hierarchies: Mapping[str, Hierarchy],
-    dataset: Dataset,
-    earlier: EarlierReleases | None,
-) -> JudgedTable:
-    if policy is not None:
-        refuse_sanitized(path, policy)
+def _judged(path: Path, rows: int, dataset: Dataset, sample: Sample, constraints: Constraints | None) -> JudgedTable:
+    if constraints is not None:
+        refuse_sanitized(path, constraints.policy)
     written = open_dataset(path, as_text=True, roles=Roles())  # judged as it is written: 1 and 1.0 are two values
     if sample.label not in written.schema:
         raise LabelError(f"{path.name} has no column {sample.label!r}; give a table that holds the label")
@@ -178,10 +130,12 @@ def _judged(
             f"{path.name} has {count(len(unknown), 'column')} that the table does not have, as {unknown[0]!r}; "
             "give the same table, masked"
         )
-    quasi = roles.quasi_identifying
+    quasi = [name for name in dataset.roles.quasi_identifying if name != sample.label]
     classes: ClassTable | None = None
-    if policy is not None:
-        classes = classes_of(written, policy, roles, released=True, hierarchies=hierarchies)
+    verdict: CandidateVerdict | None = None
+    if constraints is not None:
+        policy, hierarchies = constraints.policy, constraints.hierarchies
+        classes = classes_of(written, policy, constraints.roles, released=True, hierarchies=hierarchies)
     elif quasi:
         classes = count_classes(written, quasi, released=True)
     if classes is not None and classes.records > rows:
@@ -190,13 +144,12 @@ def _judged(
         )
     typed = open_dataset(path, roles=Roles(identifying=tuple(strange)))
     own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
-    verdict = None
-    if classes is not None and policy is None:
+    if classes is not None and constraints is None:
         verdict = CandidateVerdict.without_policy(classes)
-    elif classes is not None and policy is not None:
-        verdict = CandidateVerdict.of(judge_all(classes, policy, suppress=False))
-    if verdict is not None and verdict.satisfied and policy is not None and earlier is not None:
-        verdict = _together(verdict, written, dataset, policy, roles, hierarchies, earlier)
+    elif classes is not None and constraints is not None:
+        verdict = CandidateVerdict.of(judge_all(classes, constraints.policy, suppress=False))
+        if verdict.satisfied and constraints.earlier is not None:
+            verdict = verdict.beside(_together(written, constraints, constraints.earlier))
     candidate = finished_table(path.stem, own, sample)
     reason = candidate.reason
     if absent := [name for name in sample.codes if name not in written.schema]:
@@ -212,19 +165,11 @@ def _judged(
     )
 
 
-def _together(
-    alone: CandidateVerdict,
-    written: Dataset,
-    dataset: Dataset,
-    policy: Policy,
-    roles: Roles,
-    hierarchies: Mapping[str, Hierarchy],
-    earlier: EarlierReleases,
-) -> CandidateVerdict:
-    """The verdict on a table that satisfies the policy by itself, together with earlier releases, row by row."""
-    shown = ask(written.table)
-    check_same_rows(ask(dataset.table), shown, source=dataset.name, finished=written.name)
+def _together(written: Dataset, constraints: Constraints, earlier: EarlierReleases) -> Together:
+    """What a table shows together with earlier releases, row by row."""
+    shown, original, policy = ask(written.table), constraints.dataset, constraints.policy
+    check_same_rows(ask(original.table), shown, source=original.name, finished=written.name)
     known_classes = ask(earlier.dataset.table.select(POSITION, KNOWN_CLASS).order_by(POSITION))[KNOWN_CLASS]
     beside = as_dataset(ibis.memtable(shown.append_column(KNOWN_CLASS, known_classes)), name=written.name)
-    classes = classes_of(beside, policy, roles, hierarchies=hierarchies, known=True)
-    return alone.beside(judge_together(classes, policy, gone=earlier.gone_from(classes), suppress=False))
+    classes = classes_of(beside, policy, constraints.roles, hierarchies=constraints.hierarchies, known=True)
+    return judge_together(classes, policy, gone=earlier.gone_from(classes), suppress=False)

@@ -28,7 +28,7 @@ def sanitized(inputs: CandidateInputs) -> list[MadeCandidate]:
         "a sanitized table", because="what a sanitizer draws for a row is known once it is written"
     )
     sample = inputs.sample
-    private = [name for name in inputs.roles.sensitive if name in sample.codes and name != inputs.label]
+    private = [name for name in inputs.constraints.roles.sensitive if name in sample.codes and name != inputs.label]
     if not private:
         raise RoleError("no column beside the label is sensitive; name what a sanitizer is to hide with --sensitive")
     complete = [name for name in sample.codes if not sample.histograms[name].domain.missing]

@@ -7,8 +7,8 @@ the sample, and the race tests each on rows of the other half.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,9 +25,8 @@ from aegis.learners.sample import Sample
 from aegis.learners.target import Places
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
 from aegis.library.advising.racing import masked_candidate
+from aegis.library.ledgers.constraints import Constraints
 from aegis.library.ledgers.earlier_promises import masks_to_repeat
-from aegis.library.tables.judging import classes_of
-from aegis.library.tables.masked_data import masked_data
 from aegis.library.tables.opening import with_orders
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
@@ -39,6 +38,29 @@ NAME = "search"
 MOST_TIMES = 2
 """A table of so many times the rows of the sample has so many that its cuts cannot be fitted to those that test them,
 and half a sample of it is too small for its k."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountsForSearch:
+    """The classes that a search works on, and ``out``: what they are judged together with; None where nothing is out.
+
+    The masks that sensitive columns left with are on them already, and have to be ``repeated``.
+    """
+
+    counts: ClassTable
+    out: Out | None
+    repeated: Mapping[str, Mask]
+
+
+def counts_for_search(constraints: Constraints, label: str) -> CountsForSearch:
+    """Count a table for a search of what keeps ``label`` predictable."""
+    earlier = constraints.earlier
+    repeated = {} if earlier is None else masks_to_repeat(earlier)
+    counts, out = constraints.classes(contents=(label,), masks=repeated), None
+    if earlier is not None:
+        out = Out(table=counts, gone=earlier.gone_from, apart=earlier.apart)
+        counts = without_known(counts)
+    return CountsForSearch(counts=counts, out=out, repeated=repeated)
 
 
 class SearchedCandidate:
@@ -77,7 +99,7 @@ def _made(inputs: CandidateInputs) -> MadeCandidate:
     sample = inputs.sample
     if sample.looks_like_numbers:
         raise LabelError("a search keeps classes predictable, and this label is a number; cut it with --label-bins")
-    by_halves = inputs.earlier is None and sample.table_rows <= MOST_TIMES * sample.rows
+    by_halves = inputs.constraints.earlier is None and sample.table_rows <= MOST_TIMES * sample.rows
     tables = MaskTables(sample)
     for limit in inputs.tries:
         seconds = limit / 2 if by_halves else limit
@@ -115,25 +137,13 @@ def _note(result: SearchResult, seconds: float) -> str:
 
 def _of_the_table(inputs: CandidateInputs, *, seconds: float) -> tuple[SearchResult, Configuration, CandidateVerdict]:
     """What would be released: found on all rows, and judged together with earlier releases."""
-    policy, label, earlier = inputs.policy, inputs.label, inputs.earlier
-    repeated: dict[str, Mask] = {} if earlier is None else masks_to_repeat(earlier)
-    rows = inputs.dataset if earlier is None else earlier.dataset
-    seen = classes_of(
-        masked_data(rows, repeated).dataset if repeated else rows,
-        policy,
-        inputs.roles,
-        contents=(label,),
-        hierarchies=inputs.hierarchies,
-        known=earlier is not None,
-    )
-    counts, out = seen, None
-    if earlier is not None:
-        counts, out = without_known(seen), Out(table=seen, gone=earlier.gone_from, apart=earlier.apart)
-    result = _search(inputs, counts, seconds=seconds, out=out)
-    configuration = Configuration(name=NAME, masks=result.best.masks, label=label, roles=inputs.roles)
-    gone = nobody_gone if earlier is None else earlier.gone_from
-    verdict = verdicts_on([configuration], seen, policy, gone=gone)[NAME]
-    return result, replace(configuration, masks={**configuration.masks, **repeated}), verdict
+    label, roles = inputs.label, inputs.constraints.roles
+    searched = counts_for_search(inputs.constraints, label)
+    result = _search(inputs, searched.counts, seconds=seconds, out=searched.out)
+    configuration = Configuration(name=NAME, masks=result.best.masks, label=label, roles=roles)
+    seen, gone = (searched.counts, nobody_gone) if searched.out is None else (searched.out.table, searched.out.gone)
+    verdict = verdicts_on([configuration], seen, inputs.policy, gone=gone)[NAME]
+    return result, replace(configuration, masks={**configuration.masks, **searched.repeated}), verdict
 
 
 def _of_halves(inputs: CandidateInputs, tables: MaskTables, *, seconds: float) -> SearchedCandidate:
@@ -147,7 +157,9 @@ def _of_halves(inputs: CandidateInputs, tables: MaskTables, *, seconds: float) -
         counts = classes_of_rows(sample, inputs.quasi, half, policy.attributes)
         share = len(half) / sample.table_rows
         result = _search(inputs, counts, seconds=seconds, share=share)
-        configuration = Configuration(name=NAME, masks=result.best.masks, label=sample.label, roles=inputs.roles)
+        configuration = Configuration(
+            name=NAME, masks=result.best.masks, label=sample.label, roles=inputs.constraints.roles
+        )
         verdict = verdicts_on([configuration], whole, judged_by)[NAME]
         found.append(_masked(inputs, tables, configuration, verdict))
     return SearchedCandidate(found, halves, sample)
@@ -158,10 +170,10 @@ def _search(
 ) -> SearchResult:
     policy = inputs.policy if share >= 1.0 else policy_for_share(inputs.policy.by_records(), share)
     return search_classes(
-        with_orders(counts, inputs.dataset.orders),
+        with_orders(counts, inputs.constraints.dataset.orders),
         label=inputs.label,
         policy=policy,
-        hierarchies=inputs.hierarchies,
+        hierarchies=inputs.constraints.hierarchies,
         seconds=seconds,
         progress=reporting(inputs.progress, title="searching: "),
         out=out,

@@ -16,9 +16,8 @@ from aegis.commands.fields import WithLedger
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.collect_classes import with_person
 from aegis.data.dataset import Dataset
-from aegis.data.schema import Role, Roles
+from aegis.data.schema import Roles
 from aegis.errors import LedgerError
-from aegis.library.ledgers.earlier_promises import check_promises
 from aegis.library.ledgers.earlier_releases import (
     VALUE,
     EarlierReleases,
@@ -166,22 +165,6 @@ def _named(
     }
     kept = named.mutate(**values).cache()
     return kept, ask(kept.select(ROW, WHOLE, *beside))
-
-
-def constraint_on(
-    data: object, dataset: Dataset, options: WithLedger, *, policy: Policy, roles: Roles
-) -> EarlierReleases | None:
-    """The earlier releases of a table, for whoever looks for what may be released next; None where nothing counts."""
-    earlier = earlier_releases_of(data, dataset, options, policy=policy, roles=roles)
-    if earlier is not None and earlier.unjoinable is not None:
-        raise LedgerError(earlier.unjoinable)
-    if earlier is not None:
-        hidden = {name for recorded in earlier.counted.values() for name in recorded.had_role(Role.IDENTIFYING)}
-        hidden = {name for name in hidden if roles.get(name) is None}  # until somebody says that it may be shown
-        hidden.update(roles.identifying)
-        kept = [name for name in dataset.schema.names if name not in hidden]
-        check_promises(earlier.counted, policy, roles, published=kept)
-    return earlier
 
 
 def _fewest(policy: Policy) -> int:

@@ -1,11 +1,10 @@
-"""Counts to verdicts: what a policy needs counted, and what it says of candidates."""
+"""What a policy needs counted of a table, and why a table does not satisfy one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import ibis
 import numpy as np
@@ -19,77 +18,17 @@ from aegis.data.engine import as_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.errors import OptionError, PolicyError, PolicyNotSatisfiedError
+from aegis.errors import OptionError, PolicyError
 from aegis.library.tables.opening import with_orders
-from aegis.masking.configuration import Configuration
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import Judgement, hopeless
 from aegis.privacy.policy import Policy
-from aegis.privacy.together import KNOWN_CLASS, Gone
-from aegis.ranking.verdicts import Verdicts, class_sizes, judge
+from aegis.privacy.together import KNOWN_CLASS
 from aegis.releases.certificate import sanitized_columns
 
-
-class EarlierRows(Protocol):
-    """What was released from a table: the table with the known class of every record, and the records that are gone."""
-
-    @property
-    def dataset(self) -> Dataset: ...
-    def gone_from(self, table: ClassTable) -> Gone | None: ...
-
-
 _EVERYBODY = "_aegis_everybody"
-
-
-def judged(
-    candidates: Sequence[Configuration],
-    dataset: Dataset,
-    policy: PolicyLike | None,
-    *,
-    hierarchies: Mapping[str, Hierarchy],
-) -> Verdicts:
-    """What ``policy`` says of each candidate, from one class table of the raw tuples; without one all pass.
-
-    Raises PolicyNotSatisfiedError where none does.
-    """
-    verdicts = judging(dataset, policy, hierarchies=hierarchies)(candidates)
-    if not verdicts.passed:
-        raise PolicyNotSatisfiedError(
-            f"none of the {len(candidates)} configurations satisfies the policy; mask more, or search for one"
-        )
-    return verdicts
-
-
-def judging(
-    dataset: Dataset,
-    policy: PolicyLike | None,
-    *,
-    hierarchies: Mapping[str, Hierarchy],
-    earlier: EarlierRows | None = None,
-) -> Callable[[Sequence[Configuration]], Verdicts]:
-    """A function that says what ``policy`` says of candidates, however often it is asked: the rows are counted once.
-
-    ``earlier`` is what was released from the table before: each candidate is judged together with that.
-    Where columns are known to be quasi-identifying the smallest class of each is counted without a policy too.
-    """
-    if policy is None:
-        quasi = dataset.roles.quasi_identifying
-        counted = count_classes(dataset, quasi) if quasi else None
-
-        def sizes_of(candidates: Sequence[Configuration]) -> Verdicts:
-            sizes = {} if counted is None else class_sizes(candidates, counted)
-            return Verdicts(passed=tuple(candidates), by_name=sizes)
-
-        return sizes_of
-    rules = read_policy(policy)
-    roles = rules.roles_in(dataset.schema, dataset.roles)
-    if earlier is None:
-        classes = classes_of(dataset, rules, roles, hierarchies=hierarchies)
-        return lambda candidates: judge(candidates, classes, rules)
-    together, gone = classes_of(earlier.dataset, rules, roles, hierarchies=hierarchies, known=True), earlier.gone_from
-    return lambda candidates: judge(candidates, together, rules, gone=gone)
 
 
 def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:
