@@ -172,9 +172,9 @@ def as_function(made: Command) -> Callable[..., int]:
 
     parameters = [_parameter(field) for field in fields]
     if made.json is not None:
-        wanted = typer.Option("--json", help="Print one JSON object instead of a table.")
+        flag = typer.Option("--json", help="Print one JSON object instead of a table.")
         parameters.append(
-            inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, wanted])
+            inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, flag])
         )
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

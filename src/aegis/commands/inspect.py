@@ -52,10 +52,11 @@ def show(profile: Profile, options: Inspect) -> None:
                 f"({terminal.word(column.name)}: {column.mask})"
             )
     if profile.person is not None:
-        each = next(column.rows_each or 1.0 for column in profile.columns if column.name == profile.person)
+        rows_each = next(column.rows_each or 1.0 for column in profile.columns if column.name == profile.person)
         terminal.aside(
-            f"{profile.person} looks as if it said whose the rows are ({each:.1f} on average): if so, count people "
-            f"and not rows, with unit: {profile.person} in the policy or --person {terminal.word(profile.person)}"
+            f"{profile.person} looks as if it said whose the rows are ({rows_each:.1f} on average): if so, count "
+            f"people and not rows, with unit: {profile.person} in the policy or --person "
+            f"{terminal.word(profile.person)}"
         )
     label = next((c.name for c in profile.columns if (c.role or c.suggested).value == "label"), "COLUMN")
     again = terminal.data_words(options.data, options)

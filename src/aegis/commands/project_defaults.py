@@ -88,7 +88,7 @@ def _words(name: str, project: Project) -> tuple[str, ...]:
         if name in _COLUMNS and values:
             return (f"--{name.replace('_', '-')}", listed(values))
         return tuple(word for part in values for word in (f"--{name}", str(part)))
-    made: Mapping[str, Callable[[], tuple[str, ...]]] = {
+    words_of: Mapping[str, Callable[[], tuple[str, ...]]] = {
         "data": lambda: (project.source,),
         "original": lambda: ("--original", project.source),
         "roles": lambda: ("--roles", file) if project.roles is not None else (),
@@ -99,7 +99,7 @@ def _words(name: str, project: Project) -> tuple[str, ...]:
         "release": lambda: (str(project.path_of(released["out"])),) if "out" in released else (),
         "certificate": lambda: (str(project.path_of(released["certificate"])),) if "certificate" in released else (),
     }
-    return made[name]()
+    return words_of[name]()
 
 
 def _said(name: str) -> str:

@@ -267,9 +267,9 @@ def count_part(dataset: Dataset, like: Summary, *, progress: Progress | None = N
     counts[codes] = label.counts
     label = Histogram(domain=domain, counts=counts)
     joints: dict[str, Joint] = {}
-    for done, name in enumerate(like.attributes):
+    for number, name in enumerate(like.attributes):
         if progress is not None:
-            progress(done, len(like.attributes), name)
+            progress(number, len(like.attributes), name)
         joint = counted_joint(dataset, columns[name], columns[like.label], label.domain, _MANY_VALUES)
         if joint is None:
             raise DataError(

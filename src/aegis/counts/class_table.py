@@ -286,16 +286,16 @@ def _arranged(
     if not _fit(widths, contents, counts):
         return None
     # Without contents one that holds a single value stands in: its counts are the sizes.
-    wanted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
+    counted = contents or {"": (_ONE_VALUE, np.zeros(len(keys), dtype=np.int64))}
     class_contents, sizes, distinct = {}, counts, keys
-    for number, (name, (domain, values)) in enumerate(wanted.items(), start=1):
+    for number, (name, (domain, values)) in enumerate(counted.items(), start=1):
         content = Content.arranged(
             domain=domain,
             keys=keys,
             key_width=sum(widths),
             values=values,
             counts=counts,
-            overwrite=number == len(wanted),
+            overwrite=number == len(counted),
         )
         if content is None:
             return None

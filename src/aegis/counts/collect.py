@@ -91,9 +91,9 @@ def count_joints(
     partners = _partners(few, label_histogram.domain.size)
     together: dict[str, Joint] = {}
     joints: dict[str, Joint] = {}
-    for done, column in enumerate(attributes):
+    for number, column in enumerate(attributes):
         if progress is not None:
-            progress(done, len(attributes), column.name)
+            progress(number, len(attributes), column.name)
         partner = partners.get(column.name)
         if partner is not None and partner not in joints:
             together |= _two_joints(dataset, (column.name, partner), label_column, label_histogram.domain, limits)

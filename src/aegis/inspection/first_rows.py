@@ -185,7 +185,7 @@ def _of_integers(values: NDArray[np.int64]) -> Parts:
     parts: Parts = {name: values % by for by, name in _REMAINDERS.items()}
     if ((values >= _FIRST_DATE) & (values <= _LAST_DATE)).all():
         text = np.char.mod("%d", values)
-        written = [f"{each[:4]}-{each[4:6]}-{each[6:]}" for each in text.tolist()]
+        written = [f"{digits[:4]}-{digits[4:6]}-{digits[6:]}" for digits in text.tolist()]
         parts |= _of_written(written)
     return parts
 

@@ -220,8 +220,8 @@ class _Pipeline:
         """Ranked by a measure on counts."""
         options = self.options
         measure = options.measure or (TOGETHER if options.paper is None else PAPER_MEASURE)
-        wanted = (measure,) if MEASURES[measure].of_whole_configurations else ()
-        scores = pair_scores(summary, self.dataset, counts, names=wanted, seed=options.seed, progress=options.progress)
+        pairs = (measure,) if MEASURES[measure].of_whole_configurations else ()
+        scores = pair_scores(summary, self.dataset, counts, names=pairs, seed=options.seed, progress=options.progress)
         ranking = rank(
             summary,
             scores=scores,
@@ -329,8 +329,8 @@ def _written(options: Advise, ranking: Ranking, summary: Summary) -> Ranking:
             options.refuse("save", because="no configuration of masks was ranked, so there is none to keep")
         else:
             name = best.configuration
-            found = ranking.configurations.get(name) if best.kind != "masks" else None
-            configuration = found or configuration_of(summary, name)
+            made_on_the_spot = ranking.configurations.get(name) if best.kind != "masks" else None
+            configuration = made_on_the_spot or configuration_of(summary, name)
             write_text(path, as_text([configuration], path=path), overwrite=options.overwrite)
             if best is not ranking.best:
                 ranking = replace(ranking, notes=(*ranking.notes, _saved_another(ranking, best)))

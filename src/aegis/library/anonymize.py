@@ -241,17 +241,17 @@ def _that_look_identifying(dataset: Dataset, options: Anonymize) -> tuple[str, .
 
 def _recoded(dataset: Dataset, options: Anonymize, suspicious: tuple[str, ...]) -> Anonymization:
     """Boxes: counted, cut, written, measured again."""
-    done = recoded(dataset, options)
-    table, starred = _starred(done.table, dataset, done.columns)
+    recoding = recoded(dataset, options)
+    table, starred = _starred(recoding.table, dataset, recoding.columns)
     if options.out is not None or options.model is not None:
-        write_recoded(done, dataset, options, table)
+        write_recoded(recoding, dataset, options, table)
     return Anonymization(
-        result=done.result,
+        result=recoding.result,
         path=None if options.out is None else Path(options.out),
         table=table,
-        boxes=done.boxes,
+        boxes=recoding.boxes,
         suppressed=starred,
-        as_they_are=tuple(n for n in table.column_names if n not in done.columns and n not in starred),
+        as_they_are=tuple(n for n in table.column_names if n not in recoding.columns and n not in starred),
         looks_identifying=suspicious,
         not_judged_with=None if options.out is None else not_judged_with(options.data, dataset, options),
     )

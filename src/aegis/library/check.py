@@ -109,8 +109,8 @@ def check(options: Check) -> Checked:
     classes = classes_of(published, policy, roles, hierarchies=hierarchies)
     judgement = judge_all(classes, policy, suppress=options.suppress)
     checked = _checked(judgement, classes, policy, roles, dataset.schema)
-    made = known_as_made(dataset, roles)
-    return checked if made is None else replace(checked, made_of=made_elsewhere(dataset.name, made))
+    derived = known_as_made(dataset, roles)
+    return checked if derived is None else replace(checked, made_of=made_elsewhere(dataset.name, derived))
 
 
 def _together(
@@ -145,7 +145,7 @@ def _together(
     if judgement.satisfied:
         return replace(checked, together=names)
     broken = several.breaking()
-    which = "; ".join(" and ".join(some) + (" together" if len(some) > 1 else " alone") for some in broken)
+    which = "; ".join(" and ".join(releases) + (" together" if len(releases) > 1 else " alone") for releases in broken)
     models = ", ".join(
         f"{verdict.title} for {verdict.records_failing:,} records"
         for verdict in judgement.verdicts

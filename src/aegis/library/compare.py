@@ -141,15 +141,15 @@ def compare(options: Compare) -> AnonymizerComparison:
         recodes = ANONYMIZERS[method].recodes
         # Whoever uses a recoding recodes new rows by it: an original row is tested as the box that it falls into.
         raw = table if options.test_on == "original" and not recodes else None
-        made = with_published(original, method, columns, raw=raw)
+        table_of_method = with_published(original, method, columns, raw=raw)
         if recodes:
             policy = k_and_l(options.k, options.l, sensitive)
             secrets = sensitive if options.l > 1 else ()
             refit = split_recoding(
                 original, (label, label_domain, codes), quasi, secrets, policy, options.categorical, seed=options.seed
             )
-            made = replace(made, refit=refit)
-        tables.append(made)
+            table_of_method = replace(table_of_method, refit=refit)
+        tables.append(table_of_method)
         releases[method] = facts
     with ResultCache(None if home is None else home / RESULTS) as results:
         comparison = compare_tables(
@@ -217,11 +217,11 @@ def _published(
                 return pa.parquet.read_table(home / f"{key}.parquet"), results[key]["facts"]
             except (OSError, ValueError, pa.ArrowException):
                 pass  # a broken file is no result: it is made again
-        done = anonymize(dataset, quasi=quasi, sensitive=sensitive, **settings)
-        if done.result.diagnosis.finished == "interrupted":  # valid, but not what its time would have given
+        anonymized = anonymize(dataset, quasi=quasi, sensitive=sensitive, **settings)
+        if anonymized.result.diagnosis.finished == "interrupted":  # valid, but not what its time would have given
             raise KeyboardInterrupt
-        assert done.table is not None
-        columns, facts = done.table.select(list(quasi)), done.to_json()
+        assert anonymized.table is not None
+        columns, facts = anonymized.table.select(list(quasi)), anonymized.to_json()
         if home is not None:
             with draft_of(home / f"{key}.parquet", overwrite=True, mode=PRIVATE) as draft:
                 pa.parquet.write_table(columns, draft)

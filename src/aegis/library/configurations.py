@@ -80,7 +80,7 @@ def generate(options: Generate) -> Generated:
     dataset = open_table(options.data, options)
     label = options.label or dataset.roles.label
     counted = count_table(dataset, label=label, label_bins=options.label_bins, progress=options.progress)
-    made = generated(
+    configurations = generated(
         to_be_masked(counted, dataset.roles, asked=options.mask_columns),
         count=options.count,
         strength=options.strength,
@@ -89,8 +89,8 @@ def generate(options: Generate) -> Generated:
         hierarchies=find_hierarchies(options.hierarchies, options.data),
     )
     if options.out is not None:
-        save_configurations(made, options.out, overwrite=options.overwrite)
-    return Generated(configurations=tuple(made), file=None if options.out is None else Path(options.out))
+        save_configurations(configurations, options.out, overwrite=options.overwrite)
+    return Generated(configurations=tuple(configurations), file=None if options.out is None else Path(options.out))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,14 +105,14 @@ class FamilySource:
         self, count: int, strength: str, *, seed: int, masks: Sequence[str] = (), prefix: str = ""
     ) -> list[Configuration]:
         """``count`` configurations of that strength, called by the ``prefix`` and a number if there is one."""
-        made = generated(
+        configurations = generated(
             self.counted, count=count, strength=strength, masks=masks, seed=seed, hierarchies=self.hierarchies
         )
         if not prefix:
-            return made
+            return configurations
         return [
             Configuration(name=f"{prefix}{number:03d}", masks=configuration.masks)
-            for number, configuration in enumerate(made, start=1)
+            for number, configuration in enumerate(configurations, start=1)
         ]
 
     def quasi(self) -> list[str]:
@@ -159,8 +159,8 @@ class FamilySource:
         names = roles.quasi_identifying or [name for name in self.counted.joints if name not in roles.sensitive]
         domains = {name: joint.attribute for name, joint in self.counted.joints.items() if name in names}
         quasi = [name for name, domain in domains.items() if not (domain.missing and domain.kind.is_number)]
-        made = anonymize(self.dataset, method="mdav", k=k, quasi=quasi)
-        return self.published(made.table, name=f"clustered-{k}")
+        clustered = anonymize(self.dataset, method="mdav", k=k, quasi=quasi)
+        return self.published(clustered.table, name=f"clustered-{k}")
 
     def published(self, table: Any, *, name: str | None = None) -> PublishedTable:
         """A released table of the same records in the same order, read and counted."""

@@ -86,7 +86,7 @@ def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
     for column in declared:
         if column not in names:
             raise OptionError(f"--order names {column!r}, which gets no hierarchy here; those are {', '.join(names)}")
-    made, chains = [], {}
+    previews, chains = [], {}
     for name in names:
         chain, table = column_chain(dataset, name, files, orders={**dataset.orders, **declared}, unit=options.person)
         chains[name] = chain
@@ -94,13 +94,13 @@ def hierarchies(options: MakeHierarchies) -> HierarchyPreview:
         levels = tuple(
             level_preview(level, table.merged({name: level.partition}), k=options.k) for level in chain.levels
         )
-        made.append(ColumnHierarchy(name=name, source=source, levels=levels))
+        previews.append(ColumnHierarchy(name=name, source=source, levels=levels))
     if options.out is not None:
         write_hierarchies(
             {name: chain.hierarchy() for name, chain in chains.items()}, options.out, dataset=dataset.name
         )
     return HierarchyPreview(
-        columns=tuple(made),
+        columns=tuple(previews),
         k=options.k,
         unit=options.person,
         out=None if options.out is None else Path(options.out),

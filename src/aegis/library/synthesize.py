@@ -301,8 +301,8 @@ class _Made:
     @property
     def origins(self) -> dict[str, str]:
         label = () if self.model.label is None else (self.model.label,)
-        found = {attribute.name: attribute.origin for attribute in (*self.model.attributes, *label)}
-        return {name: found[name] for name in self.table.column_names}
+        origins = {attribute.name: attribute.origin for attribute in (*self.model.attributes, *label)}
+        return {name: origins[name] for name in self.table.column_names}
 
 
 def _promise(options: Synthesize) -> Promise:

@@ -164,9 +164,9 @@ def _published() -> dict[str, Any]:
         params: dict[str, Any] = {"type": "object", "properties": listed, "additionalProperties": False}
         if needed:
             params["required"] = needed
-        wanted = {"params": params if needed else {"anyOf": [params, _NULL]}, "function": {"const": function}}
+        properties = {"params": params if needed else {"anyOf": [params, _NULL]}, "function": {"const": function}}
         steps.append(
-            {"type": "object", "required": ["function", *(["params"] if needed else [])], "properties": wanted}
+            {"type": "object", "required": ["function", *(["params"] if needed else [])], "properties": properties}
         )
     step = {"anyOf": [*steps, _NULL]}
     columns = {"type": "object", "additionalProperties": {"anyOf": [step, {"type": "array", "items": step}]}}

@@ -190,8 +190,8 @@ class RecordedRelease:
 
         What left under a policy by which anybody may hold everything keeps that promise, whatever a later policy says.
         """
-        asked = recipient_key(recipient)
-        return recipients is Recipients.TOGETHER or asked == ANYBODY or self.is_held_as(asked)
+        key = recipient_key(recipient)
+        return recipients is Recipients.TOGETHER or key == ANYBODY or self.is_held_as(key)
 
     def is_held_as(self, key: str) -> bool:
         """Whether whoever has this key as a recipient may hold it: it is theirs, or may be anybody's."""

@@ -115,9 +115,9 @@ def make_key(path: Path) -> PublicKey:
 
     for key_file in (path, public_path(path)):
         check_free(key_file, overwrite=False)
-    made = Ed25519PrivateKey.generate()
-    public = _public_of(made)
-    secret = made.private_bytes(
+    private_key = Ed25519PrivateKey.generate()
+    public = _public_of(private_key)
+    secret = private_key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     with drafts_of([path, public_path(path)], modes=[PRIVATE, PUBLIC]) as (private, shared):

@@ -166,23 +166,23 @@ def _exposure_text(curve: Curve) -> str:
 
 def _maps(curve: Curve) -> list[tuple[str, Any]]:
     places = sorted({round((len(curve.points) - 1) * share) for share in (0.1, 0.35, 0.7)})
-    made: list[tuple[str, Any]] = []
+    maps: list[tuple[str, Any]] = []
     for place in places:
         point = curve.points[place]
         at = f"D = {figure(point.target, 3)}"
         if point.table is not None:
             names = [f"X = {value}" for value in range(point.table.shape[0])]
-            made.append((at, picture(picture_of_table(point.table, names=names, title=f"Release at {at}"))))
+            maps.append((at, picture(picture_of_table(point.table, names=names, title=f"Release at {at}"))))
         elif point.mixture is not None and curve.private_mean is not None and curve.private_std is not None:
             x = np.random.default_rng(1).normal(curve.private_mean, curve.private_std, RECORDS)
             drawn = picture_of_mixture(point.mixture, x, title=f"Map from X to F at {at}", x_axis="private value X")
-            made.append((f"{at}: the audited release", picture(drawn)))
+            maps.append((f"{at}: the audited release", picture(drawn)))
             if point.learned_mixture is not None:
                 drawn = picture_of_mixture(
                     point.learned_mixture, x, title=f"Learned map at {at}", x_axis="private value X"
                 )
-                made.append((f"{at}: the best that training alone found", picture(drawn)))
-    return made
+                maps.append((f"{at}: the best that training alone found", picture(drawn)))
+    return maps
 
 
 def _row(point: CurvePoint) -> PointRow:

@@ -197,8 +197,8 @@ def _below(shown: Columns, masked: MaskedJoint, axis: Axis, at: Floats) -> list[
             if len(starts) <= MOST_BARS:
                 return _groups(shown, axis, at, starts, inside)
             # Too many groups to draw one by one: count them where they begin.
-            some = inside[starts] < len(target.values)
-            binned = axis.count(at[starts][some], shown.masked_counts[inside[starts]][some])
+            drawn = inside[starts] < len(target.values)
+            binned = axis.count(at[starts][drawn], shown.masked_counts[inside[starts]][drawn])
             return [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, binned)]
     if target.kind.is_ordered and shown.codes is None:
         binned = axis.count(positions(target), counts)

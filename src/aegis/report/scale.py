@@ -18,11 +18,11 @@ def nice_step(span: float, most: int, *, smallest: float = 0.0, whole: bool = Fa
     """
     if not span > 0:
         return smallest or 1.0
-    wanted = max(span / most, smallest, 1.0 if whole else 0.0)
-    exponent = math.floor(math.log10(wanted))
+    least = max(span / most, smallest, 1.0 if whole else 0.0)
+    exponent = math.floor(math.log10(least))
     for factor in _ROUND:
         step = float(f"{factor * 10.0**exponent:.12g}")  # 0.30000000000000004 is nobody's step
-        if step >= wanted * (1 - 1e-9) and not (whole and step != round(step)):
+        if step >= least * (1 - 1e-9) and not (whole and step != round(step)):
             return step
     return float(f"{10.0 ** (exponent + 1):.12g}")
 

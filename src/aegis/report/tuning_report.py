@@ -175,10 +175,10 @@ def _row(trial: Trial, tuning: GridTuning) -> TrialRow:
 
 
 def _search_text(tuning: GridTuning) -> str:
-    done = [trial for trial in tuning.search if trial.result is not None]
-    if not done:
+    searched = [trial for trial in tuning.search if trial.result is not None]
+    if not searched:
         return ""
-    safe = [trial for trial in done if trial.known.after.homogeneity == 0]
+    safe = [trial for trial in searched if trial.known.after.homogeneity == 0]
     sentence = (
         f"The grid stops at {percent(max(tuning.classes) / tuning.unique_tuples)} of the unique tuples. The search "
         "halves the whole range for each k, to the most classes that leave nobody's sensitive value certain, and "

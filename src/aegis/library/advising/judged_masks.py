@@ -115,7 +115,7 @@ class MasksToJudge:
         options = self.options
         columns = to_be_masked(self.counts, self.roles, asked=options.mask_columns)
         ids, names = {other.id for other in others}, {other.name for other in others}
-        taken = Verdicts(passed=())
+        stronger = Verdicts(passed=())
         number = 0
         for attempt in range(ROUNDS):
             drawn = generated(
@@ -134,14 +134,14 @@ class MasksToJudge:
                     named.append(replace(configuration, name=name))
                     ids.add(configuration.id)
             verdicts = self._verdicts(named, set(), verdicts_of)
-            passed = (*taken.passed, *verdicts.passed)[:most]
-            judged_of = {**taken.by_name, **verdicts.by_name}
-            taken = Verdicts(
+            passed = (*stronger.passed, *verdicts.passed)[:most]
+            judged_of = {**stronger.by_name, **verdicts.by_name}
+            stronger = Verdicts(
                 passed=passed, by_name={configuration.name: judged_of[configuration.name] for configuration in passed}
             )
             if len(passed) == most:
                 break
-        return taken
+        return stronger
 
     def _none_passed(self, verdicts: Verdicts, *, made: int) -> str:
         """Why nothing is left to rank, and the way out."""

@@ -152,7 +152,7 @@ def _of_halves(inputs: CandidateInputs, tables: MaskTables, *, seconds: float) -
     everybody = np.arange(sample.rows, dtype=np.int64)
     whole = classes_of_rows(sample, inputs.quasi, everybody, policy.attributes)
     judged_by = policy_for_share(policy, sample.rows / sample.table_rows)
-    found, halves = [], (everybody[::2], everybody[1::2])
+    by_half, halves = [], (everybody[::2], everybody[1::2])
     for half in halves:
         counts = classes_of_rows(sample, inputs.quasi, half, policy.attributes)
         share = len(half) / sample.table_rows
@@ -161,8 +161,8 @@ def _of_halves(inputs: CandidateInputs, tables: MaskTables, *, seconds: float) -
             name=NAME, masks=result.best.masks, label=sample.label, roles=inputs.constraints.roles
         )
         verdict = verdicts_on([configuration], whole, judged_by)[NAME]
-        found.append(_masked(inputs, tables, configuration, verdict))
-    return SearchedCandidate(found, halves, sample)
+        by_half.append(_masked(inputs, tables, configuration, verdict))
+    return SearchedCandidate(by_half, halves, sample)
 
 
 def _search(

@@ -88,7 +88,7 @@ def attacks_to_run(roles: Roles) -> tuple[str, ...]:
     """The attacks that take a moment and need one release; those on sensitive values where some column is sensitive."""
     from aegis.attacks.attack import ATTACKS  # compiled loops
 
-    quick = [name for name, made in ATTACKS.items() if made.cheap and made.least_releases == 1]
+    quick = [name for name, attack in ATTACKS.items() if attack.cheap and attack.least_releases == 1]
     return tuple(name for name in quick if roles.sensitive or name not in _ABOUT_SECRETS)
 
 

@@ -70,9 +70,9 @@ def _constant(dataset: Dataset, masks: Mapping[str, Mask]) -> frozenset[str]:
     if not kept:
         return frozenset()
     table = masked_data(dataset, kept).dataset.table
-    asked = {f"d{place}": table[name].nunique() for place, name in enumerate(kept)}
-    asked |= {f"n{place}": table[name].isnull().any() for place, name in enumerate(kept)}
-    answer = ask(table.aggregate(**asked))
+    measures = {f"d{place}": table[name].nunique() for place, name in enumerate(kept)}
+    measures |= {f"n{place}": table[name].isnull().any() for place, name in enumerate(kept)}
+    answer = ask(table.aggregate(**measures))
     return frozenset(
         name
         for place, name in enumerate(kept)
@@ -133,19 +133,19 @@ def _finished_example(kind: str, value: float) -> tuple[str, str]:
 
 def _made_up(dataset: Dataset, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """A value for each column that is like its own and nobody's: a round number in the middle, a made-up code."""
-    table, asked = dataset.table, {}
+    table, measures = dataset.table, {}
     for number, (name, kind) in enumerate(kinds.items()):
         column = table[name]
         if kind.is_number:
-            asked[f"c{number}"] = column.quantile(0.5)
+            measures[f"c{number}"] = column.quantile(0.5)
         elif kind in (Kind.DATE, Kind.TIMESTAMP):
-            asked[f"c{number}"] = column.max().year()
+            measures[f"c{number}"] = column.max().year()
         elif kind is Kind.TEXT:
-            asked[f"c{number}"] = column.length().max()
-            asked[f"d{number}"] = column.re_search("^[0-9]+$").mean()
-    if not asked:
+            measures[f"c{number}"] = column.length().max()
+            measures[f"d{number}"] = column.re_search("^[0-9]+$").mean()
+    if not measures:
         return {}
-    answer = ask(table.aggregate(**asked))
+    answer = ask(table.aggregate(**measures))
     values: dict[str, Any] = {}
     for number, (name, kind) in enumerate(kinds.items()):
         if f"c{number}" not in answer.column_names:

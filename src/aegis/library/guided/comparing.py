@@ -77,7 +77,7 @@ def compare(
 
     ``released_from`` says what the release is made from where that is not ``data`` as it is read here.
     """
-    asked = read_policy(policy)
+    rules = read_policy(policy)
     together: dict[str, Any] = {"ledger": ledger, "recipient": recipient}
     constrained = something_left(data, ledger, reading)
     notes: list[str] = []
@@ -109,7 +109,7 @@ def compare(
     masks_of = dict(ranking.configurations)
     raced = {place.configuration for place in ranking.ranking if place.kind in FINISHED}
     source = released_from or ReleaseSource(data=data, reading=reading, ledger=ledger)
-    because = why_not_finished(source.data, asked, reading=source.reading, ledger=source.ledger) if raced else None
+    because = why_not_finished(source.data, rules, reading=source.reading, ledger=source.ledger) if raced else None
     if because is not None:
         notes.append(because)
     finished = frozenset() if because is not None else frozenset(raced)
@@ -119,7 +119,7 @@ def compare(
         ranking=ranking,
         candidates=candidates,
         recommended=recommended.name,
-        why=why_chosen(recommended, candidates, ranking, asked.unit),
+        why=why_chosen(recommended, candidates, ranking, rules.unit),
         configurations={
             name: masks_of[name] for name in masks_of if name in {candidate.name for candidate in candidates}
         },
@@ -129,7 +129,7 @@ def compare(
         notes=tuple(notes),
         finished=finished,
         seed=settings.seed,
-        unit=asked.unit,
+        unit=rules.unit,
     )
 
 

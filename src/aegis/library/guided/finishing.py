@@ -124,8 +124,8 @@ def _make(
     policy: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> None:
-    asked = read_policy(policy)
-    roles = asked.roles_in(open_dataset(data, **reading).schema, roles)
+    rules = read_policy(policy)
+    roles = rules.roles_in(open_dataset(data, **reading).schema, roles)
     if finishing.kind == "boxes" and finishing.again and finishing.boxes is not None:
         apply(data, config=finishing.boxes, out=table, roles=roles, **reading)
     elif finishing.kind == "boxes":
@@ -140,7 +140,7 @@ def _make(
             **reading,
         )
     else:
-        fewest = max((model.k for model in asked.models if isinstance(model, KAnonymity)), default=2)
+        fewest = max((model.k for model in rules.models if isinstance(model, KAnonymity)), default=2)
         anonymize(
             data,
             method=finishing.method,

@@ -119,6 +119,8 @@ def asked_for_less(purpose: str, seen: Look, distinct: Mapping[str, int], unit: 
     for column in seen.profile.columns:
         fewer = distinct[column.name]
         if fewer < min(column.distinct, PURPOSES[purpose].diversity):
-            asked = "so nothing is asked of its groups" if fewer < 2 else "so no group is asked for more"
-            notes.append(f"{column.name}: counted by {unit}, all rows together show {count(fewer, 'value')}, {asked}")
+            consequence = "so nothing is asked of its groups" if fewer < 2 else "so no group is asked for more"
+            notes.append(
+                f"{column.name}: counted by {unit}, all rows together show {count(fewer, 'value')}, {consequence}"
+            )
     return tuple(notes)

@@ -104,8 +104,8 @@ def _ledgers_of(data: Any, dataset: Dataset, options: WithBudget) -> list[Path]:
     """Every ledger that knows the rows: the one that is named or stands beside them, and those of their copies."""
     named = path_of(data, options) if options.has_ledger else ledger_beside(data, options)
     ledger = None if named is None else read_ledger(named)
-    known = [table.ledger for table in ledgers_of_rows(dataset, besides=ledger, focus=())]
-    return [path for path in ([] if named is None else [named]) + known if path.is_file()]
+    of_copies = [table.ledger for table in ledgers_of_rows(dataset, besides=ledger, focus=())]
+    return [path for path in ([] if named is None else [named]) + of_copies if path.is_file()]
 
 
 class NoiseOnRecord:

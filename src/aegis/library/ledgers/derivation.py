@@ -90,14 +90,14 @@ def check_made_of(finished: Dataset, original: Dataset) -> None:
     focus = (*finished.roles.quasi_identifying, *finished.roles.sensitive)
     identifying = {*finished.roles.identifying, *original.roles.identifying}
     sketch = sketch_rows(finished, focus=focus, identifying=tuple(identifying))
-    made = None if sketch is None else made_of(sketch, tables)
-    if made is None:
+    derived = None if sketch is None else made_of(sketch, tables)
+    if derived is None:
         return
     rows = sketch_rows(original, focus=focus, identifying=tuple(identifying))
-    if rows is not None and len(made.source_sketch.digests) and not rows.shares_rows_with(made.source_sketch):
+    if rows is not None and len(derived.source_sketch.digests) and not rows.shares_rows_with(derived.source_sketch):
         raise OtherLedgerError(
-            f"{finished.name} was made of the rows of {made.source} by aegis {made.command}, and not of those of "
-            f"{original.name}: give --rows-of {word(_place(made))}"
+            f"{finished.name} was made of the rows of {derived.source} by aegis {derived.command}, and not of those of "
+            f"{original.name}: give --rows-of {word(_place(derived))}"
         )
 
 

@@ -282,13 +282,13 @@ def _companions(earlier: EarlierReleases, known: Codes, place: Codes) -> Codes:
     is_gone = np.ones(len(known), dtype=bool)
     is_gone[place[place >= 0]] = False
     gone = np.bincount(known[is_gone & (known > 0)], minlength=int(known.max(initial=0)) + 1)
-    wanted = np.where(gone > 0, np.maximum(earlier.fewest - gone, 0), 0)
-    rows = np.flatnonzero((place >= 0) & (wanted[known[place]] > 0))
+    fewest_beside = np.where(gone > 0, np.maximum(earlier.fewest - gone, 0), 0)
+    rows = np.flatnonzero((place >= 0) & (fewest_beside[known[place]] > 0))
     order = rows[np.lexsort((earlier.present[rows], known[place[rows]]))]
     classes = known[place[order]]
     begins = np.flatnonzero(np.concatenate([[True], classes[1:] != classes[:-1]])) if len(order) else order
     rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.concatenate([begins, [len(order)]])))
-    chosen[order[rank < wanted[classes]]] = 1
+    chosen[order[rank < fewest_beside[classes]]] = 1
     return chosen
 
 

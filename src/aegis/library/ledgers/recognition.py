@@ -101,9 +101,9 @@ def recognise(
     recognised = RecognisedTable(sketch=sketch, source=dataset.name, columns=columns)
     if sketch is None:
         return recognised
-    made = made_of(sketch, derived)
-    if made is not None:
-        raise OtherLedgerError(made_elsewhere(dataset.name, made))
+    derived_from = made_of(sketch, derived)
+    if derived_from is not None:
+        raise OtherLedgerError(made_elsewhere(dataset.name, derived_from))
     given_up = []
     narrower = _Narrower(dataset=dataset, focus=focus, identifying=identifying, rows=rows)
     for table in others:

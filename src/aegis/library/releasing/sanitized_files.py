@@ -84,7 +84,7 @@ def released_columns(
     keep_names: bool,
 ) -> dict[str, dict[str, pa.Array]]:
     """What stands in place of each private column: the values drawn and, for a mixture, which part was drawn."""
-    made: dict[str, dict[str, pa.Array]] = {}
+    columns: dict[str, dict[str, pa.Array]] = {}
     for mechanism in mechanisms:
         parts = drawn[mechanism.column]
         first, *rest = parts.items()
@@ -94,8 +94,8 @@ def released_columns(
             hidden = np.isin(component, mechanism.silent)
         # silence is a missing value, not a zero that looks like one
         name = mechanism.column if keep_names else first[0]
-        made[sources(mechanism)[0]] = {name: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
-    return made
+        columns[sources(mechanism)[0]] = {name: pa.array(first[1], mask=hidden)} | {n: pa.array(v) for n, v in rest}
+    return columns
 
 
 def with_releases(table: pa.Table, released: Mapping[str, Mapping[str, pa.Array]]) -> pa.Table:

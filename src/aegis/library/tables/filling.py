@@ -71,7 +71,7 @@ def filled_columns(
     columns: Mapping[str, NDArray[Any]],
 ) -> tuple[dict[str, NDArray[Any]], tuple[FilledColumn, ...]]:
     """The same of columns as numbers and texts, where missing texts become a category; empty ones stay as they are."""
-    made, filled = dict(columns), []
+    full_columns, filled = dict(columns), []
     for name, values in columns.items():
         if values.dtype.kind == "f":
             absent = ~np.isfinite(values)
@@ -85,6 +85,6 @@ def filled_columns(
             continue
         full = values.copy()
         full[absent] = np.median(values[~absent]) if values.dtype.kind == "f" else MISSING
-        made[name] = full
+        full_columns[name] = full
         filled.append(FilledColumn(name=name, values=int(absent.sum()), by=by))
-    return made, tuple(filled)
+    return full_columns, tuple(filled)

@@ -120,7 +120,7 @@ def propose(
     none_is_fine: bool = False,
 ) -> list[Configuration]:
     """The given configurations and the generated ones that the options ask for, each fit for the table."""
-    made = configurations + generated(
+    proposed = configurations + generated(
         to_be_masked(counted, roles, asked=options.mask_columns),
         count=options.generate,
         strength=options.strength,
@@ -128,7 +128,7 @@ def propose(
         seed=seed,
         hierarchies=hierarchies,
     )
-    return [] if none_is_fine and not made else checked(made, columns)
+    return [] if none_is_fine and not proposed else checked(proposed, columns)
 
 
 def to_be_masked(counted: TableCounts, roles: Roles, *, asked: Sequence[str] = ()) -> TableCounts:
