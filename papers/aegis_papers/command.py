@@ -73,17 +73,8 @@ def _show(done: Reproduction) -> None:
             ]
             for claim in section.claims
         ]
-        columns: list[str | tuple[str, str]] = [
-            "value",
-            "source",
-            ("printed", "right"),
-            ("as printed", "right"),
-            ("ours", "right"),
-            "unit",
-            "verdict",
-            "",
-        ]
-        terminal.out().print(terminal.table(section.title, columns, rows))
+        figures = terminal.numbers("printed", "as printed", "ours")
+        terminal.show_table(section.title, ["value", "source", *figures, "unit", "verdict", ""], rows)
         terminal.out().print()
     counts = ", ".join(f"{count} {verdict.value}" for verdict, count in done.verdicts.items() if count)
     share = f" ({100 * done.same_share:.0f} % of the comparable ones are the same)" if done.comparable else ""

@@ -163,7 +163,7 @@ def show_ranking(ranking: Ranking, *, top: int) -> None:
     """The ranking as a table, with the reasons for each, and what is worth knowing beside it."""
     console = terminal.out()
     title, columns, rows = _by_models(ranking, top) if ranking.race else _by_measure(ranking, top)
-    console.print(terminal.table(title, columns, rows))
+    terminal.show_table(title, columns, rows)
     if len(ranking.ranking) > top:
         console.print(f"… and {len(ranking.ranking) - top} more", style="dim")
     if ranking.race is not None and not ranking.race.label_told:
@@ -191,7 +191,7 @@ def show_ranking(ranking: Ranking, *, top: int) -> None:
         terminal.aside(f"left out: {column} ({reason})")
 
 
-Table = tuple[str, list[str | tuple[str, str]], list[list[str]]]
+Table = tuple[str, list[terminal.Column], list[list[str]]]
 
 
 def _by_models(ranking: Ranking, top: int) -> Table:
@@ -213,10 +213,10 @@ def _by_models(ranking: Ranking, top: int) -> Table:
         f"{race.shown(race.guessing)} · {count(ranking.rows, 'row')}"
     )
     judged = any(place.privacy for place in ranking.ranking)
-    columns: list[str | tuple[str, str]] = ["rank", "candidate", (race.title, "right"), ("kept", "right")]
+    columns = ["rank", "candidate", *terminal.numbers(race.title, "kept")]
     if not judged:
         rows = [[*row[:4], *row[5:]] for row in rows]
-    return title, [*columns, *([("smallest class", "right")] if judged else []), "why"], rows
+    return title, [*columns, *(terminal.numbers("smallest class") if judged else []), "why"], rows
 
 
 def _by_measure(ranking: Ranking, top: int) -> Table:
@@ -235,4 +235,4 @@ def _by_measure(ranking: Ranking, top: int) -> Table:
         f"{ranking.label} · {ranking.measure} ({ranking.unit}) · reference {ranking.reference} · "
         f"{count(ranking.rows, 'row')}"
     )
-    return title, ["rank", "configuration", ("kept", "right"), ("deviation", "right"), "95 %", "why"], rows
+    return title, ["rank", "configuration", *terminal.numbers("kept", "deviation"), "95 %", "why"], rows

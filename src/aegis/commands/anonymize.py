@@ -157,7 +157,7 @@ class Anonymize(Clustering):
 def show(done: Anonymization, options: Anonymize) -> None:
     """What an attacker saw before and sees now, and what is published as it was."""
     rows = [[row["what"], f"{row['before']:,}", f"{row['after']:,}"] for row in done.table_rows()]
-    terminal.out().print(terminal.table(done.headline, ["", ("before", "right"), ("after", "right")], rows))
+    terminal.show_table(done.headline, ["", *terminal.numbers("before", "after")], rows)
     for filled in done.filled:
         terminal.aside(filled.sentence())
     for column in done.suppressed:

@@ -86,19 +86,11 @@ def show(attacked: Attacked, options: AttackOptions) -> None:
                 "" if result.limit is None else f"at most {100 * result.limit:g} %",
             ]
         )
-    columns: list[str | tuple[str, str]] = [
-        "attack",
-        ("singled out", "right"),
-        ("right", "right"),
-        ("share right, 95 %", "right"),
-        ("without release", "right"),
-        ("exposed", "right"),
-        "limit",
-    ]
+    figures = ("singled out", "right", "share right, 95 %", "without release", "exposed")
     terminal.out().print(
         Text(f"{count(len(attacked.releases), 'release')} of {count(attacked.people, 'row')}", style="bold")
     )
-    terminal.out().print(terminal.table("", columns, rows))
+    terminal.show_table("", ["attack", *terminal.numbers(*figures), "limit"], rows)
     if attacked.exceeded:
         named = ", ".join(attacked.exceeded)
         terminal.out().print(Text.assemble(("limits exceeded: ", "bold red"), named), soft_wrap=True)

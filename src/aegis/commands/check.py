@@ -109,12 +109,7 @@ def _show_worst(checked: Checked) -> None:
     if not checked.worst_classes:
         return
     rows = [[f"{w.size:,}", f"{w.classes:,}", f"{w.records:,}", ", ".join(w.models)] for w in checked.worst_classes]
-    columns: list[str | tuple[str, str]] = [
-        ("people" if checked.unit else "size", "right"),
-        ("classes", "right"),
-        ("records", "right"),
-        "fail",
-    ]
+    size = "people" if checked.unit else "size"
     title = "classes that fail before suppression" if checked.satisfied else "classes that fail"
     terminal.out().print(Text(f"{title}, smallest first", style="bold"))
-    terminal.out().print(terminal.table("", columns, rows))
+    terminal.show_table("", [*terminal.numbers(size, "classes", "records"), "fail"], rows)

@@ -101,14 +101,9 @@ def show(done: AnonymizerComparison, options: Compare) -> None:
         ]
         for row in done.table_rows()
     ]
-    columns: list[str | tuple[str, str]] = [
-        "table",
-        ("loss", "right"),
-        *((model, "right") for model in comparison.models),
-    ]
     splits, records = count(comparison.splits, "split"), count(comparison.training_rows, "record")
     title = f"{done.headline} · {splits} · {records} to train on"
-    terminal.out().print(terminal.table(title, columns, rows))
+    terminal.show_table(title, ["table", *terminal.numbers("loss", *comparison.models)], rows)
     terminal.aside("▼ ▲: apart from the original by Mann–Whitney U at 5 %, after Holm's correction")
     for note in done.notes:
         terminal.aside(note)

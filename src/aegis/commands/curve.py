@@ -141,8 +141,7 @@ def _show(curve: Curve, options: CurveOptions) -> None:
         for row in curve.table_rows()
     ]
     names = ("target", "distortion", "worst loss", "theory", "erasure", "ratio", "pinned", "by noise")
-    columns: list[str | tuple[str, str]] = [*((name, "right") for name in names), "attacker", "release"]
-    terminal.out().print(terminal.table(curve.headline, columns, rows))
+    terminal.show_table(curve.headline, [*terminal.numbers(*names), "attacker", "release"], rows)
     terminal.aside(
         "A ratio is a mean: a large one beside a large pinned share comes from rare huge errors, not from privacy."
     )

@@ -124,12 +124,5 @@ def _table(title: str, selectors: Sequence[Spread], *, ranges: bool) -> None:
         ]
         for spread in selectors
     ]
-    columns: list[str | tuple[str, str]] = [
-        "selector",
-        ("Spearman", "right"),
-        ("Kendall", "right"),
-        ("regret (points)", "right"),
-        ("in the best five", "right"),
-        ("CPU s", "right"),
-    ]
-    terminal.out().print(terminal.table(title, columns, rows))
+    figures = terminal.numbers("Spearman", "Kendall", "regret (points)", "in the best five", "CPU s")
+    terminal.show_table(title, ["selector", *figures], rows)

@@ -32,8 +32,7 @@ def show(exposure: Exposure, options: Expose) -> None:
     rows = [row for attribute in ordered for row in _rows(attribute)]
     below = f"records below {exposure.k}"
     numbers = ("masks", "cells", "smallest", below, "smallest with label", "records below with label")
-    columns: list[str | tuple[str, str]] = ["attribute", *((name, "right") for name in numbers)]
-    terminal.out().print(terminal.table("", columns, rows))
+    terminal.show_table("", ["attribute", *terminal.numbers(*numbers)], rows)
     if exposure.caveat is not None:
         terminal.out().print(Text.assemble(("caveat: ", "bold red"), exposure.caveat), soft_wrap=True)
     if exposure.noisy:

@@ -56,20 +56,8 @@ def show(preview: HierarchyPreview, options: MakeHierarchies) -> None:
             ]
             for level in column.levels
         ]
-        terminal.out().print(
-            terminal.table(
-                f"{column.name} ({column.source})",
-                [
-                    ("level", "right"),
-                    "what",
-                    ("groups", "right"),
-                    (f"smallest, {counted}", "right"),
-                    (f"groups below {preview.k}", "right"),
-                    ("records in them", "right"),
-                ],
-                rows,
-            )
-        )
+        figures = terminal.numbers("groups", f"smallest, {counted}", f"groups below {preview.k}", "records in them")
+        terminal.show_table(f"{column.name} ({column.source})", [("level", "right"), "what", *figures], rows)
     if preview.out is None:
         terminal.aside("add --out FOLDER to keep and edit them")
     else:

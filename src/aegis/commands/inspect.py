@@ -38,13 +38,8 @@ def show(profile: Profile, options: Inspect) -> None:
         ]
         for column in profile.columns
     ]
-    terminal.out().print(
-        terminal.table(
-            f"{profile.name}: {count(profile.rows, 'row')}",
-            ["column", "kind", ("distinct", "right"), ("missing", "right"), "role", "why"],
-            rows,
-        )
-    )
+    columns = ["column", "kind", *terminal.numbers("distinct", "missing"), "role", "why"]
+    terminal.show_table(f"{profile.name}: {count(profile.rows, 'row')}", columns, rows)
     for column in profile.columns:
         if column.looks_like is not None:
             terminal.aside(

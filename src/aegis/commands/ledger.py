@@ -99,17 +99,8 @@ def _show(shown: LedgerShown, options: Options) -> None:
         ]
         for row in shown.table_rows()
     ]
-    columns: list[str | tuple[str, str]] = [
-        ("", "right"),
-        "when (UTC)",
-        "release",
-        "to",
-        "by",
-        ("rows", "right"),
-        "counts",
-    ]
     title = f"{shown.path.name}: {count(shown.finished, 'release')} of {shown.source or 'nothing yet'}"
-    terminal.out().print(terminal.table(title, columns, rows))
+    terminal.show_table(title, [("", "right"), "when (UTC)", "release", "to", "by", ("rows", "right"), "counts"], rows)
     if shown.limit is not None or shown.spent is not None:
         limit = "no limit is set" if shown.limit is None else f"left: {shown.left}, for the limit is {shown.limit}"
         terminal.aside(f"privacy budget spent: {shown.spent or 'nothing'}; {limit}")

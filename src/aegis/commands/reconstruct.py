@@ -33,5 +33,5 @@ def show(done: Reconstructed, options: Reconstruct) -> None:
     for filled in done.filled:
         terminal.aside(filled.sentence())
     rows = [[column, f"{loss:.4g}"] for column, loss in done.promised.items()]
-    columns: list[str | tuple[str, str]] = ["column", ("error on rows kept apart", "right")]
-    terminal.out().print(terminal.table(f"estimates of {count(done.rows, 'row')}", columns, rows))
+    title = f"estimates of {count(done.rows, 'row')}"
+    terminal.show_table(title, ["column", ("error on rows kept apart", "right")], rows)

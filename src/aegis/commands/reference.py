@@ -56,22 +56,18 @@ class Measures(Options):
 def show_measures(listing: MeasureList, options: Measures) -> None:
     """Those of whole configurations, then those of single attributes."""
     pairs = [measure for measure in listing.measures if measure.basis == "pairs"]
-    terminal.out().print(
-        terminal.table(
-            "Measures of whole configurations, from pairs of attributes (pair-prediction unless another is named)",
-            ["name", "unit", "what it says"],
-            [[m.name, m.unit, m.summary] for m in pairs],
-        )
+    terminal.show_table(
+        "Measures of whole configurations, from pairs of attributes (pair-prediction unless another is named)",
+        ["name", "unit", "what it says"],
+        [[m.name, m.unit, m.summary] for m in pairs],
     )
     terminal.out().print()
-    terminal.out().print(
-        terminal.table(
-            "Measures of single attributes",
-            ["name", "unit", "better", "monotone", "what it says"],
-            [
-                [m.name, m.unit, "higher" if m.higher_is_better else "lower", "yes" if m.monotone else "no", m.summary]
-                for m in listing.measures
-                if m.basis == "joint"
-            ],
-        )
+    terminal.show_table(
+        "Measures of single attributes",
+        ["name", "unit", "better", "monotone", "what it says"],
+        [
+            [m.name, m.unit, "higher" if m.higher_is_better else "lower", "yes" if m.monotone else "no", m.summary]
+            for m in listing.measures
+            if m.basis == "joint"
+        ],
     )

@@ -255,9 +255,9 @@ def show(done: Sanitized, options: Sanitize) -> None:
             zip(audit.adversaries, audited.saturation_losses, strict=True), start=1
         ):
             rows.append([f"adversary {number}", f"{before:.4g}", f"{party.loss:.4g}", party.attacker])
-        columns: list[str | tuple[str, str]] = ["error of", ("without", "right"), ("with", "right"), "best attacker"]
         unit = ", errors in bits" if audited.loss == "log" else ""
-        terminal.out().print(terminal.table(f"{audited.column} ({audited.method}{unit})", columns, rows))
+        columns = ["error of", *terminal.numbers("without", "with"), "best attacker"]
+        terminal.show_table(f"{audited.column} ({audited.method}{unit})", columns, rows)
         terminal.out().print(exposed_words(audited), soft_wrap=True)
         terminal.out().print(
             f"records determined for an adversary that knows the mechanism: {100 * audited.determined:.1f} % "

@@ -109,7 +109,7 @@ def _show_configuration(answer: Found, options: Search) -> None:
         f"smallest {answer.smallest_class:,}, {answer.suppressed:,} of {count(answer.records, 'record')} suppressed"
     )
     console = terminal.out()
-    console.print(terminal.table(title, ["column", "mask"], rows))
+    terminal.show_table(title, ["column", "mask"], rows)
     weighed = f"{count(answer.nodes, 'configuration')} weighed"
     if answer.proved:
         console.print(f"Proved: no configuration of its space is better ({weighed}).")
@@ -144,7 +144,7 @@ def _told(label: str | None, utility: float, unit: str, measure: str) -> str:
 def _show_boxes(answer: FoundBoxes, options: Search) -> None:
     console = terminal.out()
     rows = [[column, words] for column, words in answer.words.items()]
-    console.print(terminal.table(answer.headline, ["column", "what is published"], rows))
+    terminal.show_table(answer.headline, ["column", "what is published"], rows)
     if answer.utility is not None:
         console.print(f"{_told(answer.label, answer.utility, answer.unit, answer.measure)}.")
     if answer.utility_note is not None:

@@ -98,8 +98,7 @@ def show(made: Synthesized, options: Synthesize) -> None:
     rows: list[list[str | Text]] = [
         [part.what, f"{part.times:,}", f"{part.sigma:,.1f}", f"{100 * part.share:.0f} %"] for part in made.parts
     ]
-    table = terminal.table(made.headline, ["measured", "times", "noise (σ, records)", "of the budget"], rows)
-    terminal.out().print(table)
+    terminal.show_table(made.headline, ["measured", "times", "noise (σ, records)", "of the budget"], rows)
     for column, reason in made.left_out.items():
         terminal.aside(f"left out: {column} ({reason})")
     terminal.aside(f"one unit of protection: {made.unit}")

@@ -23,6 +23,10 @@ if TYPE_CHECKING:  # a call from Python draws nothing, so rich is loaded by whoe
     from aegis.privacy.verdict import StatedVerdict
 
 
+Column = str | tuple[str, str]
+"""A column of a table: its name, or name and alignment."""
+
+
 def out() -> Console:
     return _console(sys.stdout)
 
@@ -53,7 +57,7 @@ def _plain(content: Any) -> Any:
     return content
 
 
-def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[Sequence[str | Text]]) -> Group:
+def table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[str | Text]]) -> Group:
     """A plain table of texts, taken literally; a column given as (name, "right") is aligned to the right."""
     from rich.console import Group
     from rich.table import Table
@@ -66,6 +70,16 @@ def table(title: str, columns: Sequence[str | tuple[str, str]], rows: Sequence[S
     for row in rows:
         drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return Group(Text(title, style="bold"), drawn)  # a title of the table itself would wrap at the table's width
+
+
+def numbers(*names: str) -> list[Column]:
+    """Columns of a table that are aligned to the right."""
+    return [(name, "right") for name in names]
+
+
+def show_table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[str | Text]]) -> None:
+    """Print a `table`."""
+    out().print(table(title, columns, rows))
 
 
 def show_verdicts(
@@ -87,18 +101,14 @@ def show_verdicts(
                 Text("yes", style="green") if verdict.satisfied else Text("NO", style="bold red"),
             ]
         )
-    columns: list[str | tuple[str, str]] = [
-        *("model", "attribute", "with"),
-        *(("asked", "right"), ("found", "right")),
-        "satisfied",
-    ]
+    columns = ["model", "attribute", "with", *numbers("asked", "found"), "satisfied"]
     if not any(row[2] for row in rows):
         columns, rows = columns[:2] + columns[3:], [row[:2] + row[3:] for row in rows]
     size = f"{smallest:,}" if unit is None else f"{count(smallest, 'person', 'people')} by {unit}"
     starred = f", {suppressed:,} suppressed" if suppressed else ""
     sizes = f"{count(classes, 'class', 'classes')}, the smallest of {size}{starred}"
     out().print(Text(f"{title} in {sizes}", style="bold"), soft_wrap=True)
-    out().print(table("", columns, rows))
+    show_table("", columns, rows)
 
 
 def data_words(data: object, options: Reading) -> str:

@@ -53,8 +53,7 @@ class Tune(WithRoles, Working):
 @command("tune", Tune, run="aegis.library.tune:tune", group=MAKE, working="tuning")
 def show(done: Tuning, options: Tune) -> None:
     """The best setting for each k, what is recommended, and the command that uses it."""
-    columns = [("k", "right"), ("classes", "right"), ("λ", "right"), ("loss", "right"), ("entropy", "right")]
-    columns += [("smallest class", "right"), ("linkage 0.05", "right"), ("homogeneity", "right"), ("", "left")]
+    figures = ("k", "classes", "λ", "loss", "entropy", "smallest class", "linkage 0.05", "homogeneity")
     rows = [
         [
             f"{row['k']}",
@@ -70,7 +69,8 @@ def show(done: Tuning, options: Tune) -> None:
         for row in done.table_rows()
     ]
     tried = len(done.tuning.grid) + len(done.tuning.search)
-    terminal.out().print(terminal.table(f"{done.source} · best of {tried} settings for each k", columns, rows))
+    title = f"{done.source} · best of {tried} settings for each k"
+    terminal.show_table(title, [*terminal.numbers(*figures), ""], rows)
     terminal.out().print(done.headline, soft_wrap=True)
     if done.exit_status:
         return

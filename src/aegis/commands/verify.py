@@ -49,7 +49,7 @@ def show(verification: Verification, options: Verify) -> None:
         [check.name, Text("yes", style="green") if check.passed else Text("NO", style="bold red"), check.said]
         for check in verification.checks
     ]
-    terminal.out().print(terminal.table("", ["what", "holds", "found"], rows))
+    terminal.show_table("", ["what", "holds", "found"], rows)
     if verification.reason is not None:
         terminal.out().print(Text.assemble(("not verified: ", "bold red"), verification.reason), soft_wrap=True)
         return

@@ -11,7 +11,7 @@ from aegis.commands.ledger import LedgerAdd, LedgerForget, LedgerLimit, LedgerSh
 from aegis.commands.release import Release
 from aegis.errors import DataError, LedgerError, OptionError
 from aegis.library.ledgers.recognition import path_of, recognise
-from aegis.library.releasing.release_record import record_release
+from aegis.library.releasing.release_judgement import record_release
 from aegis.library.tables.opening import open_table
 from aegis.operation import operation
 from aegis.releases.budget import Budget, Total

@@ -19,8 +19,7 @@ from aegis.library.releasing.listed_values import listed_values
 from aegis.library.releasing.release_attacks import attack_draft, attacks_wanted
 from aegis.library.releasing.release_certificate import certificate_of, utility_kept
 from aegis.library.releasing.release_draft import draft_of, measure_draft, output_paths
-from aegis.library.releasing.release_judgement import judge_release, treated
-from aegis.library.releasing.release_record import remember_release
+from aegis.library.releasing.release_judgement import judge_release, remember_release, treated
 from aegis.library.releasing.release_source import count_published, fitted_configuration, open_source
 from aegis.library.releasing.told_columns import told_columns, told_warning
 from aegis.library.tables.unlisted import named_warning

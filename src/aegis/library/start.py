@@ -33,7 +33,6 @@ from aegis.library.guided.comparison import (
 )
 from aegis.library.guided.deciding import published_words, with_roles
 from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
-from aegis.library.guided.first_picture import quick_settings
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.looking import (
     NOTATION_WORDS,
@@ -42,9 +41,8 @@ from aegis.library.guided.looking import (
     person_columns,
     values_to_tell_apart,
 )
-from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
-from aegis.library.guided.started import Started, outcome, report_path
+from aegis.library.guided.started import Started, check_outputs, outcome, report_path
 from aegis.library.guided.terminal_guide import TerminalGuide
 from aegis.library.ledgers.recognition import path_of, refuse_rows_of_others
 from aegis.library.tables.judging import read_policy
@@ -305,7 +303,7 @@ def compared(project: Project, options: Start, guide: Guide, dataset: Dataset) -
         "label_bins": project.label_bins,
     }
     together: dict[str, Any] = {"ledger": options.ledger, "recipient": options.recipient}
-    quick = quick_settings(settings)
+    quick = settings.quick()
     if quick is not None and not something_left(project.source, options.ledger, reading_of(project)):
         try:
             with guide.working("a first picture") as progress:

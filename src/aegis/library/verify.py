@@ -29,7 +29,7 @@ from aegis.library.tables.written import measure_written, open_written
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, narrowed
-from aegis.privacy.verdict import StatedVerdict
+from aegis.privacy.verdict import StatedVerdict, Verdict
 from aegis.releases.certificate import Certificate, read_certificate
 from aegis.releases.certificate_kinds import CertificateKind
 from aegis.releases.row_digest import sha256_of_table
@@ -285,15 +285,10 @@ def _compared(steps: list[VerifiedStep], certificate: Certificate, policy: Polic
     if not judged.satisfied:
         reasons = [v.sentence() for v in judged.verdicts if not v.satisfied] or [judged.reason or "not satisfied"]
         return _failed(steps, "policy", f"the release does not satisfy its policy: {'; '.join(reasons)}", judged)
-    suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
-    if suppressed > policy.max_suppression * rows + 1e-9:
-        sentence = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
-        return _failed(steps, "suppression", sentence, judged)
+    if (suppressed := _too_many_suppressed(content, policy)) is not None:
+        return _failed(steps, "suppression", suppressed, judged)
     for verdict, stated in zip(judged.verdicts, content["verdicts"], strict=False):
-        now = verdict.as_certificate()
-        if any(now[key] != stated.get(key) for key in ("name", "attribute", "threshold", "satisfied")) or not _close(
-            now["value"], stated.get("value")
-        ):
+        if not _is_stated(verdict, stated):
             return _failed(steps, verdict.title, "the certificate states another value than is found", judged)
         steps.append(VerifiedStep(name=verdict.title, passed=True, said=verdict.sentence()))
     counted = (judged.records, judged.classes, judged.smallest_class, len(judged.verdicts))
@@ -318,11 +313,9 @@ def _compared_by_records(
     if len(stated["verdicts"]) != len(judged.verdicts) or len(content["verdicts"]) != len(judged.verdicts):
         return _failed(steps, "counts", "the certificate states more or fewer models than its policy asks", judged)
     for verdict, of_records, of_people in zip(judged.verdicts, stated["verdicts"], content["verdicts"], strict=True):
-        now = verdict.as_certificate()
-        same = all(now[key] == of_records.get(key) for key in ("name", "attribute", "threshold", "satisfied"))
-        if not same or not _close(now["value"], of_records.get("value")):
+        if not _is_stated(verdict, of_records):
             return _failed(steps, verdict.title, "the certificate states another value than is found", judged)
-        if any(now[key] != of_people.get(key) for key in ("name", "attribute", "threshold")):
+        if not _is_same_model(verdict, of_people):
             return _failed(steps, verdict.title, "the certificate states another model than its policy asks", judged)
         if of_people.get("satisfied") is not True:
             return _failed(steps, verdict.title, "the certificate says itself that people are not protected", judged)
@@ -334,10 +327,8 @@ def _compared_by_records(
         return _failed(steps, "counts", "rows or classes differ from the certificate", judged)
     if not 0 < content["smallest_class"] <= judged.smallest_class or content["unit"]["people"] > judged.records:
         return _failed(steps, "people", "the certificate states more people than there are records", judged)
-    suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
-    if suppressed > policy.max_suppression * rows + 1e-9:
-        sentence = f"{suppressed} of {rows} records were suppressed, more than the policy allows"
-        return _failed(steps, "suppression", sentence, judged)
+    if (suppressed := _too_many_suppressed(content, policy)) is not None:
+        return _failed(steps, "suppression", suppressed, judged)
     sentence = (
         f"counted by {unit}, which the release does not show, by whoever made it: {content['unit']['people']:,} people "
         f"and at least {content['smallest_class']:,} in a class; the records were counted here and agree with that"
@@ -348,6 +339,25 @@ def _compared_by_records(
 
 _FOLLOWS = ("k-anonymity", "distinct-l-diversity", "prosecutor-risk", "journalist-risk")
 """What holds for records if it holds for people; other models may find more in records than in people, or less."""
+
+
+def _too_many_suppressed(content: Mapping[str, Any], policy: Policy) -> str | None:
+    suppressed, rows = content["suppressed"]["records"], content["source"]["rows"]
+    if suppressed <= policy.max_suppression * rows + 1e-9:
+        return None
+    return f"{suppressed} of {rows} records were suppressed, more than the policy allows"
+
+
+def _is_same_model(verdict: Verdict, stated: Mapping[str, Any]) -> bool:
+    now = verdict.as_certificate()
+    return all(now[key] == stated.get(key) for key in ("name", "attribute", "threshold"))
+
+
+def _is_stated(verdict: Verdict, stated: Mapping[str, Any]) -> bool:
+    """Whether a certificate states what a model found."""
+    now = verdict.as_certificate()
+    same = _is_same_model(verdict, stated) and now["satisfied"] == stated.get("satisfied")
+    return same and _close(now["value"], stated.get("value"))
 
 
 def _close(measured: Any, stated: Any) -> bool:

@@ -15,19 +15,18 @@ from aegis.commands.fields import NO_LEDGER
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.library.guided.comparing import ReleaseSource, Settings, compare
-from aegis.library.guided.first_picture import QUICK_ROWS, QUICK_SECONDS, first_words, quick_settings
+from aegis.library.guided.comparing import QUICK_ROWS, QUICK_SECONDS, ReleaseSource, Settings, compare
 
 Aegis = Callable[..., Any]
 
 
 def test_quick_kinds_are_raced_first_unless_somebody_named_some() -> None:
-    quick = quick_settings(Settings(seed=3))
+    quick = Settings(seed=3).quick()
     assert quick == Settings(
         kinds=("search", "boxes"), generate=0, seconds=QUICK_SECONDS, rows=QUICK_ROWS, seed=3, ways=False
     )
-    assert quick_settings(Settings(kinds=("masks",))) is None
-    limited = quick_settings(Settings(seconds=1.0))
+    assert Settings(kinds=("masks",)).quick() is None
+    limited = Settings(seconds=1.0).quick()
     assert limited is not None
     assert limited.seconds == 1.0, "a limit is a limit"
 
@@ -35,7 +34,7 @@ def test_quick_kinds_are_raced_first_unless_somebody_named_some() -> None:
 def test_a_table_that_is_open_is_enough_for_it() -> None:
     ages = [20 + i % 20 for i in range(160)]
     labels = ["uv"[(age > 29) != (i * i // 11 % 5 == 0)] for i, age in enumerate(ages)]
-    quick = quick_settings(Settings())
+    quick = Settings().quick()
     assert quick is not None
     compared = compare(
         open_dataset(pa.table({"age": ages, "outcome": labels})),
@@ -51,7 +50,7 @@ def test_a_table_that_is_open_is_enough_for_it() -> None:
     )
     assert not any("row by row" in note for note in compared.notes)
     assert {each.kind for each in compared.candidates} == {"search", "boxes"}
-    assert first_words(compared).startswith(f"a first picture: {compared.recommended} reaches ")
+    assert compared.so_far().startswith(f"a first picture: {compared.recommended} reaches ")
 
 
 @pytest.mark.parametrize("refused", [False, True])
@@ -80,6 +79,6 @@ def test_the_first_picture_comes_before_the_rest(
 
 
 def test_the_first_picture_is_raced_towards_the_goal_that_was_named() -> None:
-    quick = quick_settings(Settings(goal="auc", seed=3))
+    quick = Settings(goal="auc", seed=3).quick()
     assert quick is not None
     assert (quick.goal, quick.seed) == ("auc", 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from aegis.releases.ledger import ledger_path
 
 FOUND_BY_MASKS = frozenset({"masks", "search"})
 """Kinds that are configurations of masks: `release` writes them with certificate, attacks and ledger."""
+QUICK_KINDS = ("search", "boxes")
+QUICK_SECONDS, QUICK_ROWS = 2.0, 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,15 @@ class Settings:
     def wanted(self) -> tuple[str, ...]:
         """The kinds named, or all there are."""
         return self.kinds or tuple(name for name, _ in CANDIDATES.items())
+
+    def quick(self) -> Settings | None:
+        """What is made for a first picture after seconds, raced alone while the other kinds take their time; None where
+        somebody named kinds, or all of them are quick."""
+        kinds = tuple(kind for kind in QUICK_KINDS if kind in self.wanted)
+        if self.kinds or len(kinds) < len(QUICK_KINDS):
+            return None
+        seconds = min(QUICK_SECONDS, self.seconds or QUICK_SECONDS)
+        return replace(self, kinds=kinds, generate=0, seconds=seconds, rows=QUICK_ROWS, ways=False)
 
     def to_mapping(self) -> dict[str, Any]:
         limit = {} if self.seconds is None else {"seconds": self.seconds}

@@ -183,6 +183,13 @@ class Comparison(Result):
         assert self.ranking.race is not None
         return self.ranking.race.shown(value)
 
+    def so_far(self) -> str:
+        """What a first picture says, to somebody who waits for the whole."""
+        return (
+            f"a first picture: {self.best.name} reaches {self.shown(self.best.performance)} so far; every kind is made "
+            "and raced now, which takes longer"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """What is kept between two sittings."""
         return {

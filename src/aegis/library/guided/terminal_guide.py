@@ -17,7 +17,6 @@ from aegis.inspection.findings import Written
 from aegis.library.guided.candidate_release import GuidedRelease
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparison import ComparedCandidate, Comparison
-from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.looking import AS_SAID, NOTATION_WORDS, Look, SuggestedRole
 from aegis.library.guided.purposes import PURPOSES, k_in_words
@@ -142,7 +141,7 @@ class TerminalGuide(Guide):
 
     def show_first_picture(self, comparison: Comparison) -> None:
         terminal.talk().print(picture(comparison), markup=False, soft_wrap=True)
-        terminal.talk().print(first_words(comparison), soft_wrap=True)
+        terminal.talk().print(comparison.so_far(), soft_wrap=True)
 
     def show_comparison(self, comparison: Comparison) -> None:
         talk = terminal.talk()

@@ -20,7 +20,6 @@ from aegis.commands.start import Start
 from aegis.counts.disclosure_rule import FEWEST
 from aegis.data.schema import Role
 from aegis.errors import AegisError
-from aegis.library.guided.first_picture import first_words
 from aegis.library.guided.looking import NOTATION_WORDS, person_columns
 from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.started import Started
@@ -118,7 +117,7 @@ class Site:
             }
         if stage == "working" and session.first is not None and session.comparison is None:
             context["first_chart"] = picture(risk_chart(session.first))
-            context["first_words"] = first_words(session.first)
+            context["first_words"] = session.first.so_far()
         if stage == "compare":
             context["has_hierarchies"] = session.may_edit_hierarchies
         if stage == "choose" and session.comparison is not None:

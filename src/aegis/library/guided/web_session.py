@@ -33,9 +33,8 @@ from aegis.library.guided.hierarchy_drafts import (
     keep,
 )
 from aegis.library.guided.looking import AS_SAID, Look, SuggestedRole, likely_label, look, suggest_roles
-from aegis.library.guided.outputs import check_outputs
 from aegis.library.guided.purposes import PURPOSES, USUAL
-from aegis.library.guided.started import Started
+from aegis.library.guided.started import Started, check_outputs
 from aegis.library.start import (
     chosen_of,
     compared,

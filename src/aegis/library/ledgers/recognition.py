@@ -95,7 +95,7 @@ def recognise(
             _check_newest(ledger, table)
     others = [table for table in tables if table.id != own]
     columns = dataset.schema.names
-    if not is_sketched(dataset.table) or (not others and not derived and not (to_write and path is not None)):
+    if not (others or derived or (to_write and path is not None)) or not is_sketched(dataset.table):
         return RecognisedTable(sketch=None, source=dataset.name, columns=columns)
     sketch = sketch_rows(dataset, focus=focus, identifying=identifying, rows=rows)
     recognised = RecognisedTable(sketch=sketch, source=dataset.name, columns=columns)
