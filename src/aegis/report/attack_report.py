@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
@@ -12,22 +11,6 @@ from aegis.report.page import Fact, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackRow:
-    """An attack in the table."""
-
-    name: str
-    knows: str
-    releases: str
-    singled_out: str
-    right: str
-    interval: str
-    baseline: str
-    exposed: str
-    limit: str
-    exceeded: bool
 
 
 def render_attacks(results: Sequence[AttackResult], *, releases: Sequence[str], people: int, version: str) -> str:
@@ -40,7 +23,7 @@ def render_attacks(results: Sequence[AttackResult], *, releases: Sequence[str], 
         "attacks.html",
         title="Attacks · Aegis",
         version=version,
-        releases=", ".join(releases),
+        releases=releases,
         headline=f"{worst.name} exposes most" if worst is not None and exposing else "No attack exposes anybody",
         lead=_lead(worst) if exposing else "Nobody was claimed more often than without the releases.",
         facts=(
@@ -52,7 +35,7 @@ def render_attacks(results: Sequence[AttackResult], *, releases: Sequence[str], 
         exposure=picture(_exposure(ran)) if ran else None,
         rightness=picture(_rightness([result for result in ran if result.singled_out])),
         any_claims=any(result.singled_out for result in ran),
-        rows=[_row(result) for result in ran],
+        results=ran,
         skipped=[(result.name, result.not_applicable) for result in results if result.not_applicable is not None],
     )
 
@@ -97,20 +80,4 @@ def _rightness(results: Sequence[AttackResult]) -> str:
     ]
     return interval_plot(
         rows, title="How often claims are right", axis="claims that are right (%)", note_heading="without the release"
-    )
-
-
-def _row(result: AttackResult) -> AttackRow:
-    low, high = result.interval
-    return AttackRow(
-        name=result.name,
-        knows=result.knows,
-        releases=", ".join(result.releases),
-        singled_out=f"{result.singled_out:,} of {result.people:,}",
-        right="unknown" if result.right is None else f"{result.right:,}",
-        interval=f"{percent(low)} to {percent(high)}" if result.singled_out else "–",
-        baseline=percent(result.baseline),
-        exposed=percent(result.exposed_share),
-        limit="" if result.limit is None else percent(result.limit),
-        exceeded=result.exceeded,
     )

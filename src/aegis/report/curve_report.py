@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,23 +22,6 @@ _BASELINES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointRow:
-    """A point of the curve in the table."""
-
-    target: str
-    distortion: str
-    worst: str
-    interval: str
-    theory: str
-    erasure: str
-    ratio: str
-    pinned: str
-    median_error: str
-    attacker: str
-    method: str
-
-
 def render_curve(curve: Curve, *, source: str, version: str) -> str:
     """The page for a curve, as one self-contained HTML document."""
     gaussian = curve.kind == "gaussian"
@@ -57,7 +39,7 @@ def render_curve(curve: Curve, *, source: str, version: str) -> str:
         exposure=picture(_exposure(curve)),
         exposure_text=_exposure_text(curve),
         maps=_maps(curve),
-        rows=[_row(point) for point in curve.points],
+        points=curve.points,
         ledger=_ledger(curve),
     )
 
@@ -183,24 +165,6 @@ def _maps(curve: Curve) -> list[tuple[str, Any]]:
                 )
                 maps.append((f"{at}: the best that training alone found", picture(drawn)))
     return maps
-
-
-def _row(point: CurvePoint) -> PointRow:
-    low, high = point.interval
-    reference = point.exposure.reference_pinned_share
-    return PointRow(
-        target=figure(point.target, 4),
-        distortion=figure(point.distortion, 4),
-        worst=figure(point.worst, 4),
-        interval=f"{figure(low, 3)} – {figure(high, 3)}",
-        theory=figure(point.theory, 4),
-        erasure=figure(point.erasure, 4),
-        ratio=f"{point.ratio:.3f}",
-        pinned=percent(point.exposure.pinned_share) + ("" if reference is None else f" ({percent(reference)})"),
-        median_error=figure(point.exposure.error_quantiles.get(0.5), 3),
-        attacker=point.attacker,
-        method=point.method,
-    )
 
 
 def _ledger(curve: Curve) -> list[Entry]:

@@ -11,6 +11,15 @@ MORE_THAN_ALL = 1.0005
 """Shares above this are shown as 100 %+."""
 
 
+def number(value: int) -> str:
+    """A whole number, its thousands apart.
+
+    >>> number(12345)
+    '12,345'
+    """
+    return f"{value:,}"
+
+
 def percent(share: float | None) -> str:
     """A share in per cent, with more digits where they matter.
 

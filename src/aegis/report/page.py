@@ -74,7 +74,11 @@ def _environment(folder: Path | None) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=figures.percent, figure=figures.figure, seconds=figures.seconds, plural=figures.count
+        percent=figures.percent,
+        figure=figures.figure,
+        seconds=figures.seconds,
+        plural=figures.count,
+        number=figures.number,
     )
     return environment
 

@@ -29,22 +29,6 @@ class Maps:
     first: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialRow:
-    """A setting in a table."""
-
-    found_by: str
-    k: int
-    classes: int
-    trade_off: str
-    loss: str
-    entropy: str
-    smallest: str
-    linkage: str
-    homogeneity: str
-    recommended: bool
-
-
 def render_tuning(
     tuning: GridTuning, *, source: str, data: str, quasi: Sequence[str], sensitive: Sequence[str], version: str
 ) -> str:
@@ -60,16 +44,18 @@ def render_tuning(
         advice=tuning.advice,
         interrupted=tuning.interrupted,
         facts=_facts(tuning),
-        by_k=[_row(trial, tuning) for trial in tuning.by_k.values()],
+        by_k=list(tuning.by_k.values()),
+        by_grid=[trial.setting for trial in tuning.grid],
+        recommended=best.setting,
         maps=[
             Maps(k=k, charts=_maps(tuning, k, secrets=secrets), first=place == 0) for place, k in enumerate(_ks(tuning))
         ],
         front_chart=picture(_front(tuning)) if secrets else None,
-        front_rows=[_row(trial, tuning) for trial in tuning.front],
+        front=list(tuning.front),
         search_text=_search_text(tuning),
-        search_rows=[_row(trial, tuning) for trial in tuning.search if trial.result is not None],
+        search=[trial for trial in tuning.search if trial.result is not None],
         refused=_refused(tuning),
-        threshold=f"{LINKAGE_THRESHOLD:g}",
+        threshold=LINKAGE_THRESHOLD,
         command=_command(data, best, quasi, sensitive, diversity=tuning.l),
         ledger=_ledger(tuning, quasi, sensitive),
     )
@@ -154,23 +140,6 @@ def _front(tuning: GridTuning) -> str:
         y_axis="entropy in bits",
         more_x_is_better=False,
         more_y_is_better=True,
-    )
-
-
-def _row(trial: Trial, tuning: GridTuning) -> TrialRow:
-    result, setting = trial.known, trial.setting
-    by_grid = any(trial.setting == setting for trial in tuning.grid)
-    return TrialRow(
-        found_by="grid" if by_grid else "search",
-        k=setting.k,
-        classes=setting.classes,
-        trade_off=f"{setting.trade_off:g}",
-        loss=figure(result.information_loss, 3),
-        entropy=f"{result.entropy_sum_of_minima_bits:.2f}",
-        smallest=f"{result.smallest_class:,}",
-        linkage=f"{result.after.linkage[LINKAGE_THRESHOLD]:,}",
-        homogeneity=f"{result.after.homogeneity:,}",
-        recommended=setting == tuning.recommended.setting,
     )
 
 

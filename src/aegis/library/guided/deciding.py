@@ -25,6 +25,7 @@ from aegis.library.guided.looking import (
     likely_label,
     roles_of,
     suggest_roles,
+    with_named,
 )
 from aegis.plural import count
 
@@ -140,12 +141,7 @@ def _given_roles(
     named |= dict.fromkeys(options.quasi, Role.QUASI_IDENTIFYING)
     named |= dict.fromkeys(options.sensitive, Role.SENSITIVE)
     named |= dict.fromkeys(options.insensitive, Role.INSENSITIVE)
-    return tuple(
-        SuggestedRole(column=suggestion.column, role=named[suggestion.column], why=AS_GIVEN)
-        if suggestion.column in named
-        else suggestion
-        for suggestion in suggested
-    )
+    return with_named(suggested, named)
 
 
 def _roles_in_words(roles: Roles) -> str:

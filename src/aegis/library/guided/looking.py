@@ -211,6 +211,16 @@ def suggest_roles(seen: Look, label: str) -> tuple[SuggestedRole, ...]:
     return tuple(suggested.values())
 
 
+def with_named(suggested: Sequence[SuggestedRole], named: Mapping[str, Role]) -> tuple[SuggestedRole, ...]:
+    """The suggestions, with the roles that somebody named."""
+    return tuple(
+        SuggestedRole(column=suggestion.column, role=named[suggestion.column], why=AS_GIVEN)
+        if suggestion.column in named
+        else suggestion
+        for suggestion in suggested
+    )
+
+
 def _is(suggested: Mapping[str, SuggestedRole], name: str, role: Role) -> bool:
     return suggested[name].role is role
 

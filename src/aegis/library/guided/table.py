@@ -33,9 +33,7 @@ from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import checked
 from aegis.library.guided.finishing import Finishing
 from aegis.library.guided.looking import (
-    AS_GIVEN,
     Look,
-    SuggestedRole,
     label_words,
     likely_label,
     look,
@@ -43,6 +41,7 @@ from aegis.library.guided.looking import (
     roles_of,
     suggest_roles,
     values_to_tell_apart,
+    with_named,
 )
 from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.tables.judging import read_policy
@@ -280,13 +279,7 @@ def _decided(
     named: Mapping[str, Role],
     purpose: str,
 ) -> OpenTable:
-    named_so = (
-        SuggestedRole(column=suggestion.column, role=named[suggestion.column], why=AS_GIVEN)
-        if suggestion.column in named
-        else suggestion
-        for suggestion in suggest_roles(seen, label)
-    )
-    suggested, of_roles = checked(seen, tuple(named_so))
+    suggested, of_roles = checked(seen, with_named(suggest_roles(seen, label), named))
     roles = roles_of(label, suggested, label_is_sensitive=named.get(label) is Role.SENSITIVE)
     of_label = label_words(seen, label, roles)
     unit = _unit(seen, roles)
