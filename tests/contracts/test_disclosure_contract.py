@@ -29,6 +29,8 @@ from aegis.report.sanitize_report import _named
 SOURCE = Path(aegis.__file__).parent
 DOORS = (
     "candidates/boxes/tuples.py",  # the values that no set of a box names
+    "candidates/clusters/candidate.py",  # the same of clusters in the race
+    "candidates/clusters/records.py",  # the categories that no centre of a class names
     "candidates/search/masks.py",  # the names of groups that a search makes
     "catalog/service/disclosure.py",  # configurations, hierarchies, bars and exposures of the catalog
     "catalog/service/published.py",  # what a summary publishes

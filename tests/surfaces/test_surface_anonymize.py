@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,30 @@ def test_missing_numbers_stand_at_the_median_and_that_is_said(aegis: Aegis, tmp_
     assert answer.status == 0, answer.err
     assert "age: 1 missing values stand at the median of the others" in answer.err
     assert ",," not in (tmp_path / "out.csv").read_text()
+
+
+@pytest.mark.parametrize("method", ["mdav", "k-member", "mo-obam"])
+def test_no_class_is_named_by_the_text_or_the_birthday_of_one_person(aegis: Aegis, tmp_path: Path, method: str) -> None:
+    """The mode of texts that all differ was the first of them, and of days the earliest."""
+    born = [f"{1950 + number % 50}-{1 + number % 12:02d}-{1 + 7 * number % 28:02d}" for number in range(60)]
+    villages = ["Bonn" if number % 3 else f"Village {number:02d}" for number in range(60)]
+    rows = [f"{born},{village},{number % 2}" for number, (born, village) in enumerate(zip(born, villages, strict=True))]
+    rows[7] = f",{villages[7]},1"
+    data, out = tmp_path / "people.csv", tmp_path / "out.csv"
+    data.write_text("\n".join(["born,village,ill", *rows]), encoding="utf-8")
+    answer = aegis(
+        "anonymize", data, "--method", method, "--quasi", "born,village", "--k", "4", "--out", out,
+        *(["--seconds", "1"] if method == "mo-obam" else []),
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    assert "village: 20 records with a text that few people have" in answer.err
+    assert "born: 1 missing values stand at the median" in answer.err
+    after = _rows(out)
+    assert set(after["village"]) <= {"Bonn", "*"}
+    assert all(isinstance(day, date) for day in after["born"])
+    assert len(set(after["born"])) > 3
+    assert not {str(day) for day in after["born"]} <= set(born)
+    assert min(Counter(zip(after["born"], after["village"], strict=True)).values()) >= 4
 
 
 def test_text_that_reads_as_numbers_may_be_named_categorical_and_codes_need_not(aegis: Aegis, tmp_path: Path) -> None:

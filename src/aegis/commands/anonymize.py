@@ -25,6 +25,7 @@ from aegis.commands.fields import (
 from aegis.commands.release import Release
 from aegis.errors import OptionError
 from aegis.operation import Option
+from aegis.plural import count
 
 if TYPE_CHECKING:
     from aegis.library.anonymize import Anonymization
@@ -160,6 +161,10 @@ def show(done: Anonymization, options: Anonymize) -> None:
     terminal.show_table(done.headline, ["", *terminal.numbers("before", "after")], rows)
     for filled in done.filled:
         terminal.aside(filled.sentence())
+    for column, records in done.rare.items():
+        terminal.aside(
+            f"{column}: {count(records, 'record')} with a text that few people have; such texts count as one, *"
+        )
     for column in done.suppressed:
         terminal.aside(f"{column} is identifying and was replaced by *")
     if done.as_they_are:

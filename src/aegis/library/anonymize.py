@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,13 @@ from aegis.library.releasing.recode import recoded, write_recoded
 from aegis.library.tables.filling import FilledColumn, filled_table
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
-from aegis.library.tables.records import read_records
+from aegis.library.tables.records import as_dates, dates_among, read_records
 from aegis.library.tables.unlisted import hidden_warning, looks_identifying
 from aegis.library.tables.written import check_written, open_written
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
+from aegis.privacy.models.k_anonymity import KAnonymity
+from aegis.privacy.policy import Policy
 from aegis.releases.certificate import certificate_paths
 from aegis.releases.write import check_format, look_into, write_rows
 from aegis.result import AMONG_OTHERS, UNWRITTEN, Result, called
@@ -48,7 +50,9 @@ class Anonymization(Result):
 
     ``not_judged_with`` says that something was released from the source before, which this table was not judged with.
     ``table`` and the ``boxes`` of a local recoding are not part of the JSON: what was read from there has None.
-    ``filled`` are the columns in which missing numbers stand at the median of the others.
+    ``filled`` are the columns in which missing numbers stand at the median of the others, ``rare`` says by column how
+    many records have a text that fewer than k people have, and fewer than five: such texts count as one, which is
+    written as ``*``.
     """
 
     result: Anonymized = field(metadata=AMONG_OTHERS)
@@ -60,6 +64,7 @@ class Anonymization(Result):
     table: pa.Table | None = field(default=None, metadata=UNWRITTEN)
     boxes: Boxes | None = field(default=None, metadata=UNWRITTEN)
     filled: tuple[FilledColumn, ...] = ()
+    rare: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exit_status(self) -> int:
@@ -144,7 +149,9 @@ def anonymize(options: Anonymize) -> Anonymization:
         label_weight=_label_weight(options),
         **options.asked(),
     )
-    table, filled = filled_table(ask(dataset.table), options.quasi or dataset.roles.quasi_identifying)
+    quasi = tuple(options.quasi) or dataset.roles.quasi_identifying
+    dates = dates_among(dataset, quasi, options.categorical)
+    table, filled = filled_table(ask(dataset.table), quasi)
     records = read_records(
         dataset,
         quasi=options.quasi,
@@ -153,13 +160,15 @@ def anonymize(options: Anonymize) -> Anonymization:
         rows=table,
         person=options.person,
     )
+    records, rare = records.with_rare_together(k=_k_of(options, policy), called=STAR)
     chosen, hidden = records.quasi_identifiers, records.sensitive_names
     options.refuse_without_secrets(hidden)
     label = _label_values(table, dataset, options, chosen)
     published = estimator.fit_transform(records, label, progress=options.progress)
     table, starred = _starred(table, dataset, published)
     for name, values in published.items():
-        table = table.set_column(table.column_names.index(name), name, pa.array(values.tolist()))
+        column = as_dates(values, dates[name]) if name in dates else pa.array(values.tolist())
+        table = table.set_column(table.column_names.index(name), name, column)
     if target is not None:
         with draft_of(target, overwrite=options.overwrite) as draft:
             write_rows(table, draft, like=target)
@@ -193,7 +202,14 @@ def anonymize(options: Anonymize) -> Anonymization:
         looks_identifying=suspicious,
         not_judged_with=None if options.out is None else not_judged_with(options.data, dataset, options),
         filled=filled,
+        rare=rare,
     )
+
+
+def _k_of(options: Anonymize, policy: Policy | None) -> int:
+    """How many people a class has at least, as far as k says it."""
+    asked = [] if policy is None else [model.k for model in policy.models if isinstance(model, KAnonymity)]
+    return max([*asked, options.k or 1])
 
 
 def _label_weight(options: Anonymize) -> float | None:

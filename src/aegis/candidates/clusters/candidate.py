@@ -6,6 +6,7 @@ import numpy as np
 
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.records import Records
+from aegis.counts.disclosure_rule import may_name
 from aegis.errors import AnonymizerError
 from aegis.learners.candidate import Part
 from aegis.learners.features import CodedColumn, Split, SplitColumn
@@ -35,14 +36,14 @@ class ClustersCandidate:
     def classes_of(self, rows: Places) -> MDAV:
         """The classes of some rows of the sample, with the k of the table."""
         mdav = MDAV(k=self._k, scale="standardised")
-        mdav.fit(clustered_records(self._sample, self._columns, rows))
+        mdav.fit(clustered_records(self._sample, self._columns, rows, k=self._k))
         return mdav
 
     def split(self, part: Part, *, draw: int) -> Split:
         sample = self._sample
         training = part.training[:MOST_ROWS]
         k = max(min(2, self._k), round(self._k * len(training) / sample.table_rows))
-        fitted = MDAV(k=k, scale="standardised").fit(clustered_records(sample, self._columns, training))
+        fitted = MDAV(k=k, scale="standardised").fit(clustered_records(sample, self._columns, training, k=self._k))
         columns = []
         numeric = categorical = 0
         for name, codes in sample.codes.items():
@@ -56,7 +57,7 @@ class ClustersCandidate:
             numbers = as_numbers(domain) if domain.kind.is_ordered else None
             if numbers is None:
                 centres = fitted.centers_.categorical[:, categorical][fitted.labels_].astype(np.int32)
-                columns.append(SplitColumn(CodedColumn.of(domain), training=centres, testing=testing))
+                columns.append(SplitColumn(CodedColumn.of(domain, more=1), training=centres, testing=testing))
                 categorical += 1
                 continue
             both = np.concatenate([numbers, [np.nan] * domain.missing, fitted.centers_.numeric[:, numeric]])
@@ -68,10 +69,11 @@ class ClustersCandidate:
         return Split(columns=tuple(columns), target=target, test_rows=len(part.testing), real_test_rows=True)
 
 
-def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places) -> Records:
+def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places, *, k: int) -> Records:
     """Some rows of a sample as records: ordered columns as numbers, the others as categories by their codes.
 
-    Missing numbers stand at the median of the others, as in the table that `anonymize` writes.
+    As in the table that `anonymize` writes, missing numbers stand at the median of the others, and categories that
+    fewer than k records have, or fewer than may be named, are one more category after those of the domain.
     """
     numbers, categories = [], []
     numeric_names, categorical_names, values = [], [], []
@@ -80,9 +82,11 @@ def clustered_records(sample: Sample, columns: tuple[str, ...], rows: Places) ->
         codes = sample.codes[name][rows].astype(np.int64)
         value_numbers = as_numbers(domain) if domain.kind.is_ordered else None
         if value_numbers is None:
-            categories.append(codes)
+            rare = ~may_name(sample.histograms[name].counts, at_least=k)
+            rare[len(domain.values) :] = False  # a missing value names nobody
+            categories.append(np.where(rare[codes], domain.size, codes))
             categorical_names.append(name)
-            values.append(np.arange(domain.size))
+            values.append(np.arange(domain.size + 1))
             continue
         absent = codes == len(value_numbers)
         if absent.all():

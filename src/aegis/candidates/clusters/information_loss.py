@@ -65,6 +65,9 @@ def centers_of(records: Records, labels: Ints, *, centroid: Centroid = "mean") -
         order = np.lexsort((np.arange(len(labels)), away, labels))
         chosen = order[np.searchsorted(labels[order], np.arange(classes))]
         return Centers(numeric=records.numeric[chosen], categorical=records.categorical[chosen])
+    for place, name in enumerate(records.numeric_names):
+        if name in records.steps:
+            mean[:, place] = np.rint(mean[:, place] / records.steps[name]) * records.steps[name]
     mode = np.column_stack([table.argmax(axis=1) for table in tables] or [np.empty((classes, 0), dtype=np.int64)])
     return Centers(numeric=np.rint(mean) if centroid == "rounded" else mean, categorical=mode.astype(np.int64))
 

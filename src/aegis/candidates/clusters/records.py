@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aegis.arrays import Floats, Ints
+from aegis.counts.disclosure_rule import may_name
 from aegis.errors import AnonymizerError, DataError, RoleError
 
 Missing = Literal["refuse", "category"]
@@ -35,6 +36,7 @@ class Records:
     quasi_identifiers: tuple[str, ...]  # in the order they were named
     sensitive_values: tuple[NDArray[Any], ...] = ()  # the values behind the codes, per sensitive attribute
     persons: Ints | None = None  # whose each record is, where several may belong to one person
+    steps: Mapping[str, float] = field(default_factory=dict)  # centres of these numbers are multiples of so much
 
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:
@@ -53,6 +55,35 @@ class Records:
             f"categorical={self.categorical_names}, sensitive={self.sensitive_names})"
         )
 
+    def with_rare_together(self, *, k: int, called: str) -> tuple[Records, dict[str, int]]:
+        """The same records with one category in place of all that fewer than k people have, or fewer than may be
+        named, and by column how many records that are: the centre of a class would name somebody's own value. A
+        missing value names nobody.
+
+        >>> records = Records.from_arrays(categorical=["a", "b", "b", "b", "b", "b", "c"])
+        >>> together, rare = records.with_rare_together(k=2, called="*")
+        >>> together.categories[0].tolist(), rare
+        (['b', '*'], {'c0': 2})
+        """
+        codes, categories, rare_records = self.categorical.copy(), [], {}
+        for place, (name, values) in enumerate(zip(self.categorical_names, self.categories, strict=True)):
+            column = codes[:, place]
+            whose = np.arange(len(self)) if self.persons is None else self.persons
+            people = np.bincount(np.unique(np.column_stack([column, whose]), axis=0)[:, 0], minlength=len(values))
+            is_value = np.array([value is not None for value in values], dtype=bool)
+            few = ~may_name(people, at_least=k) & is_value
+            rare = few | (values.astype(object) == called)
+            new_code = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
+            rare_records[name] = int(few[column].sum())
+            if rare.any():
+                texts = [value if value is None else str(value) for value in values[~rare]]
+                categories.append(np.array([*texts, called], dtype=object))
+                codes[:, place] = new_code[column]
+            else:
+                categories.append(values)
+        rare_records = {name: records for name, records in rare_records.items() if records}
+        return replace(self, categorical=codes, categories=tuple(categories)), rare_records
+
     @property
     def sensitive_levels(self) -> Ints:
         """How many values each sensitive attribute takes."""
@@ -68,12 +99,14 @@ class Records:
         categorical: Collection[str] = (),
         missing: Missing = "refuse",
         persons: Ints | None = None,
+        steps: Mapping[str, float] | None = None,
     ) -> Records:
         """Code named columns: numbers stay numbers, everything else and all of ``categorical`` become categories.
 
         A missing value (None or NaN) is refused; with ``missing="category"`` it counts as one more value of a
         categorical or sensitive attribute, while numbers must be complete in any case. ``persons`` says whose each
-        record is, as a number: a class then has at least k people.
+        record is, as a number: a class then has at least k people. Centres of the numbers that ``steps`` names are
+        multiples of so much.
         """
         quasi, hidden = tuple(quasi_identifiers), tuple(sensitive)
         _check_roles(columns, quasi, hidden, categorical)
@@ -95,6 +128,7 @@ class Records:
             quasi_identifiers=quasi,
             sensitive_values=tuple(coded[n][1] for n in hidden),
             persons=persons,
+            steps=dict(steps or {}),
         )
 
     @classmethod

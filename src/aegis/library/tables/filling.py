@@ -52,17 +52,24 @@ def column_values(column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
 
 
 def filled_table(table: pa.Table, names: Collection[str]) -> tuple[pa.Table, tuple[FilledColumn, ...]]:
-    """The table with the median in place of missing numbers of these columns; other kinds can be missing."""
+    """The table with the median in place of missing numbers and dates of these columns; other kinds can be missing."""
     filled = []
     for name in names:
         column = table[name]
-        number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        kind = column.type
+        whole = pa.types.is_integer(kind) or pa.types.is_temporal(kind)
+        number = whole or pa.types.is_floating(kind)
         if not number or not column.null_count or column.null_count == len(column):
             continue
-        middle = float(np.median(column.drop_null().cast(pa.float64()).to_numpy()))
-        value = round(middle) if pa.types.is_integer(column.type) else middle
+        present = column.drop_null()
+        if pa.types.is_date32(kind):
+            present = present.cast(pa.int32())
+        elif pa.types.is_timestamp(kind):
+            present = present.cast(pa.int64())
+        middle = float(np.median(present.cast(pa.float64()).to_numpy()))
+        value = round(middle) if whole else middle
         filled.append(FilledColumn(name=name, values=column.null_count, by=AT_MEDIAN))
-        full = pc.fill_null(column, pa.scalar(value, column.type))
+        full = pc.fill_null(column, pa.scalar(value, kind))
         table = table.set_column(table.column_names.index(name), name, full)
     return table, tuple(filled)
 
