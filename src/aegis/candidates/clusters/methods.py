@@ -121,12 +121,15 @@ def _any_of(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _of(module: str, name: str, *, room: str = "clusters") -> Callable[..., Anonymizer]:
-    """A builder that imports its class when it is first called: compiled loops take a second to load."""
+def _of(module: str, name: str, *, room: str = "clusters", draws: bool = True) -> Callable[..., Anonymizer]:
+    """A builder that imports its class when it is first called: compiled loops take a second to load.
+
+    A class that ``draws`` takes ``random_state``.
+    """
 
     def build(*, seed: int, **options: Any) -> Anonymizer:
         made = getattr(import_module(f"aegis.candidates.{room}.{module}"), name)
-        return made(**options) if module == "mdav" else made(random_state=seed, **options)
+        return made(random_state=seed, **options) if draws else made(**options)
 
     return build
 
@@ -156,7 +159,7 @@ for _method in (
         name="mdav",
         summary="classes of k to 2k − 1 records around the records farthest from the centre",
         uses=frozenset({"centroid", "scale"}),
-        build=_of("mdav", "MDAV"),
+        build=_of("mdav", "MDAV", draws=False),
     ),
     Method(
         name="k-member",
