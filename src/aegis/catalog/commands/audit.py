@@ -7,9 +7,8 @@ from typing import Annotated
 
 from rich.text import Text
 
-from aegis.catalog.commands.catalog_options import OwnCatalog, open_catalog
+from aegis.catalog.commands.catalog_options import OwnCatalog, catalog_command, open_catalog
 from aegis.commands import terminal
-from aegis.commands.command import SHARE, command
 from aegis.operation import Option, operation
 from aegis.plural import count
 from aegis.result import Result
@@ -62,13 +61,7 @@ def verify_audit(options: VerifyAudit) -> AuditVerdict:
     return record_of(AuditVerdict, verdict)
 
 
-@command(
-    "audit verify",
-    VerifyAudit,
-    run="aegis.catalog.commands.audit:verify_audit",
-    group=SHARE,
-    register=False,
-)
+@catalog_command("audit verify", VerifyAudit, run="aegis.catalog.commands.audit:verify_audit")
 def audit_command(verdict: AuditVerdict, options: VerifyAudit) -> None:
     """Whether it is whole, and the head to note."""
     mark, _, rest = verdict.headline.partition(" ")

@@ -6,9 +6,8 @@ from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from aegis.catalog.commands.catalog_options import OwnCatalog, check_server, open_catalog
+from aegis.catalog.commands.catalog_options import OwnCatalog, catalog_command, check_server, open_catalog
 from aegis.commands import terminal
-from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Overwrite, PathLike
 from aegis.operation import Argument, operation
 from aegis.plural import count
@@ -83,14 +82,14 @@ def _archive(path: Path, manifest: Manifest) -> Archive:
     return Archive(archive=path, **asdict(manifest))
 
 
-@command("backup", Backup, run="aegis.catalog.commands.backup:backup", group=SHARE, register=False)
+@catalog_command("backup", Backup, run="aegis.catalog.commands.backup:backup")
 def backup_command(archive: Archive, options: Backup) -> None:
     """How much there is, and the head of the record, worth noting elsewhere."""
     _show(archive)
     terminal.next_step(f"aegis restore {terminal.word(options.out)} --database NEW.sqlite --storage NEW-FOLDER")
 
 
-@command("restore", Restore, run="aegis.catalog.commands.backup:restore", group=SHARE, register=False)
+@catalog_command("restore", Restore, run="aegis.catalog.commands.backup:restore")
 def restore_command(archive: Archive, options: Restore) -> None:
     """How much there is, and the head of the record."""
     _show(archive)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from aegis.catalog.settings import DATABASE_VARIABLE, SETTINGS_VARIABLE, STORAGE_VARIABLE, read_settings
+from aegis.commands.command import SHARE, command
 from aegis.commands.fields import PathLike
 from aegis.errors import InputError, MissingExtraError, NotFoundError
 from aegis.operation import Option, Options
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 else:
     StorageLike = str  # for the terminal: a path would spoil the two strokes of an address
 
+catalog_command = partial(command, group=SHARE, register=False)
+"""Declares a command of the catalog: the entry point of this package names it."""
 FOLDER = Path("aegis-catalog")
 URL_VARIABLE, TOKEN_VARIABLE = "AEGIS_URL", "AEGIS_TOKEN"
 

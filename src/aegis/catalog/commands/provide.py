@@ -6,10 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
+from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, catalog_command, open_catalog
 from aegis.catalog.commands.worker import BackgroundProcess
 from aegis.commands import terminal
-from aegis.commands.command import SHARE, command
 from aegis.commands.fields import PathLike
 from aegis.operation import Argument, Option, operation
 from aegis.plural import count
@@ -94,7 +93,7 @@ def _say(part: ProvidedPart) -> None:
     (terminal.aside if part.reason is None else terminal.warn)(part.headline)
 
 
-@command("provide", Provide, run="aegis.catalog.commands.provide:provide", group=SHARE, register=False)
+@catalog_command("provide", Provide, run="aegis.catalog.commands.provide:provide")
 def provide_command(done: ProvidedParts, options: Provide) -> None:
     """What was made, and what was not."""
     for part in done.provided:

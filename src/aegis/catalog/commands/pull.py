@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.text import Text
 
-from aegis.catalog.commands.catalog_options import RemoteCatalog, client
+from aegis.catalog.commands.catalog_options import RemoteCatalog, catalog_command, client
 from aegis.commands import terminal
-from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Hierarchies, Overwrite, PathLike
 from aegis.errors import AegisError, NotFoundError, VerificationError
 from aegis.operation import Argument, Option, operation
@@ -111,7 +110,7 @@ def pull(options: Pull) -> Pulled:
     )
 
 
-@command("pull", Pull, run="aegis.catalog.commands.pull:pull", group=SHARE, register=False)
+@catalog_command("pull", Pull, run="aegis.catalog.commands.pull:pull")
 def pull_command(pulled: Pulled, options: Pull) -> None:
     """What was checked, and where the release is."""
     rows: list[list[str | Text]] = [

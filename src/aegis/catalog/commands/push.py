@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.text import Text
 
-from aegis.catalog.commands.catalog_options import Product, RemoteCatalog, client
+from aegis.catalog.commands.catalog_options import Product, RemoteCatalog, catalog_command, client
 from aegis.commands import terminal
-from aegis.commands.command import SHARE, command
 from aegis.commands.fields import Data, Hierarchies, Label, PathLike, PolicyLike, WithRoles, Working
 from aegis.errors import ConflictError, GuaranteeError, OtherLedgerError, RoleError
 from aegis.operation import Argument, Option, operation
@@ -317,46 +316,33 @@ def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
         raise OtherLedgerError(f"nothing was pushed: {made_elsewhere(file.name, made)}")
 
 
-@command("push product", PushProduct, run="aegis.catalog.commands.push:push_product", group=SHARE, register=False)
+@catalog_command("push product", PushProduct, run="aegis.catalog.commands.push:push_product")
 def product_command(product: RegisteredProduct, options: PushProduct) -> None:
     """The product, and what is pushed next."""
     terminal.out().print(product.headline, soft_wrap=True)
     terminal.next_step(f"aegis push summary FOLDER --product {terminal.word(product.name)}")
 
 
-@command(
-    "push configurations",
-    PushConfigurations,
-    run="aegis.catalog.commands.push:push_configurations",
-    group=SHARE,
-    register=False,
-)
+@catalog_command("push configurations", PushConfigurations, run="aegis.catalog.commands.push:push_configurations")
 def configurations_command(proposed: ProposedConfigurations, options: PushConfigurations) -> None:
     """What was proposed."""
     rows = [list(row.values()) for row in proposed.table_rows()]
     terminal.out().print(terminal.table("", ["configuration", "content", "masks"], rows))
 
 
-@command("push summary", PushSummary, run="aegis.catalog.commands.push:push_summary", group=SHARE, register=False)
+@catalog_command("push summary", PushSummary, run="aegis.catalog.commands.push:push_summary")
 def summary_command(summary: PushedSummary, options: PushSummary) -> None:
     """What it covers."""
     terminal.out().print(summary.headline, soft_wrap=True)
 
 
-@command("push together", PushTogether, run="aegis.catalog.commands.push:push_together", group=SHARE, register=False)
+@catalog_command("push together", PushTogether, run="aegis.catalog.commands.push:push_together")
 def together_command(pushed: PushedTogether, options: PushTogether) -> None:
     """What was judged."""
     terminal.out().print(pushed.headline, soft_wrap=True)
 
 
-@command(
-    "push release",
-    PushRelease,
-    run="aegis.catalog.commands.push:push_release",
-    group=SHARE,
-    working="measuring",
-    register=False,
-)
+@catalog_command("push release", PushRelease, run="aegis.catalog.commands.push:push_release", working="measuring")
 def release_command(release: PushedRelease, options: PushRelease) -> None:
     """What became of it; a refusal is an error."""
     if release.state == "refused":
@@ -377,11 +363,7 @@ def columns_of(dataset: Dataset, *, label: str | None) -> list[dict[str, Any]]:
             "--quasi, --sensitive or --insensitive"
         )
     return [
-        {
-            "name": column.name,
-            "kind": column.kind.value,
-            "role": _role(dataset, column.name, label),
-        }
+        {"name": column.name, "kind": column.kind.value, "role": _role(dataset, column.name, label)}
         for column in dataset.schema
     ]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, check_server, open_catalog
+from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, catalog_command, check_server, open_catalog
 from aegis.catalog.logs import JSON, LOG_VARIABLE, TEXT
 from aegis.catalog.settings import (
     CERTIFICATE_VARIABLE,
@@ -21,11 +21,10 @@ from aegis.catalog.settings import (
     STORAGE_VARIABLE,
 )
 from aegis.commands import terminal
-from aegis.commands.command import SHARE, command
 from aegis.commands.fields import PathLike, Working
 from aegis.errors import ConflictError, InputError, OptionError
 from aegis.operation import Option, Options, operation
-from aegis.result import Result
+from aegis.result import UNWRITTEN, Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,21 +83,12 @@ class Serving(Result):
     setup_link: str | None = field(repr=False)
     storage: str
     processes: int
-    run: Callable[[], int] | None = field(default=None, repr=False)
+    run: Callable[[], int] | None = field(default=None, repr=False, metadata=UNWRITTEN)
 
     @property
     def headline(self) -> str:
         """Where people go."""
         return f"catalog: {self.url}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis serve --json`` prints."""
-        return {
-            "url": self.url,
-            "setup_link": self.setup_link,
-            "storage": self.storage,
-            "processes": self.processes,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +98,7 @@ class ServingDemo(Result):
     url: str
     product: str
     people: dict[str, str] = field(repr=False)
-    run: Callable[[], int] | None = field(default=None, repr=False)
+    run: Callable[[], int] | None = field(default=None, repr=False, metadata=UNWRITTEN)
 
     @property
     def headline(self) -> str:
@@ -118,10 +108,6 @@ class ServingDemo(Result):
     def table_rows(self) -> list[dict[str, Any]]:
         """Who can sign in."""
         return [{"name": name, "password": password} for name, password in self.people.items()]
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis demo-catalog --json`` prints."""
-        return {"url": self.url, "product": self.product, "people": dict(self.people)}
 
 
 def _stay(serving: Serving | ServingDemo) -> int:
@@ -150,7 +136,7 @@ def serve(options: Serve) -> Serving:
     )
 
 
-@command("serve", Serve, run="aegis.catalog.commands.serve:serve", group=SHARE, then=_stay, register=False)
+@catalog_command("serve", Serve, run="aegis.catalog.commands.serve:serve", then=_stay)
 def serve_command(serving: Serving, options: Serve) -> None:
     """Where people go, and the first administrator's link."""
     terminal.out().print(serving.headline, soft_wrap=True)
@@ -190,14 +176,12 @@ def demo_catalog(options: DemoCatalog) -> ServingDemo:
     return ServingDemo(url=address(listening, options.host), product=product, people=people, run=run)
 
 
-@command(
+@catalog_command(
     "demo-catalog",
     DemoCatalog,
     run="aegis.catalog.commands.serve:demo_catalog",
-    group=SHARE,
     working="filling the catalog",
     then=_stay,
-    register=False,
 )
 def demo_command(serving: ServingDemo, options: DemoCatalog) -> None:
     """Who can sign in, and where."""
@@ -234,8 +218,7 @@ def _fill(served: Serve, options: DemoCatalog) -> tuple[dict[str, str], str]:
             catalog, secret=link.secret, password=password, name="admin", display_name="The administrator"
         )
         admin = sessions.actor_of_session(
-            catalog,
-            secret=sessions.sign_in(catalog, name="admin", password=password, address="127.0.0.1").secret,
+            catalog, secret=sessions.sign_in(catalog, name="admin", password=password, address="127.0.0.1").secret
         ).actor
         progress(1, 2, "the clinic example")
         flow = load_clinic(catalog, admin)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Self
 
-from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, open_catalog
+from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, catalog_command, open_catalog
 from aegis.catalog.logs import LOG_VARIABLE, TEXT, configure_logs
 from aegis.catalog.stop_signal import StopSignal
 from aegis.commands import terminal
-from aegis.commands.command import SHARE, command
 from aegis.operation import Option, operation
 from aegis.plural import count
-from aegis.result import Result
+from aegis.result import UNWRITTEN, Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +30,15 @@ class Worker(OwnCatalog):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkDone(Result):
-    """How many jobs a worker did until it stopped; ``supervised`` is not part of the JSON."""
+    """How many jobs a worker did until it stopped; ``supervised`` stands in no JSON."""
 
     jobs_done: int
-    supervised: bool = False
+    supervised: bool = field(default=False, metadata=UNWRITTEN)
 
     @property
     def headline(self) -> str:
         """How many jobs."""
         return f"{count(self.jobs_done, 'job')} done"
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``aegis worker --json`` prints."""
-        return {"jobs_done": self.jobs_done}
 
 
 @operation(Worker)
@@ -86,7 +81,7 @@ class BackgroundProcess:
         return cls(stop=stop, supervised=hold_lifeline())
 
 
-@command("worker", Worker, run="aegis.catalog.commands.worker:worker", group=SHARE, register=False)
+@catalog_command("worker", Worker, run="aegis.catalog.commands.worker:worker")
 def worker_command(done: WorkDone, options: Worker) -> None:
     """How many jobs were done."""
     if not done.supervised:

@@ -86,13 +86,13 @@ def problem_type(error: AegisError) -> str:
     return PREFIX + re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
 
 
-def sentence(error: AegisError) -> str:
-    """The words of an error as a sentence.
+def sentence(words: object) -> str:
+    """What the service or an error of it says, as a sentence.
 
     >>> sentence(AegisError("there is no such product"))
     'There is no such product.'
     """
-    text = str(error).strip()
+    text = str(words).strip()
     if not text:
         return "Something was refused."
     return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")

@@ -27,8 +27,6 @@ from aegis.catalog.database.tables import (
     new_id,
 )
 from aegis.catalog.service import judged_together, ledger, queue
-from aegis.catalog.service.approved_terms import check_terms
-from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, check_stated, read_facts
 from aegis.catalog.service.configurations import masks_of
@@ -36,6 +34,7 @@ from aegis.catalog.service.permissions import Actor, Permission
 from aegis.catalog.service.quotas import room_left
 from aegis.catalog.service.releases import check_meant_for, release_view
 from aegis.catalog.service.request_steps import effective_state
+from aegis.catalog.service.request_terms import check_columns, check_terms
 from aegis.catalog.service.requests import seen_request
 from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import visible_product

@@ -12,10 +12,10 @@ from aegis.catalog import records
 from aegis.catalog.database.tables import Job, Product, Release, Request, Summary, User
 from aegis.catalog.records import Page, record_of
 from aegis.catalog.service import queue
-from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
+from aegis.catalog.service.request_terms import asks_for_all
 from aegis.catalog.service.requests import check_measure, seen_request
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState

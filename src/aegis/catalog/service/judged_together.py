@@ -11,13 +11,13 @@ from sqlalchemy import select
 from aegis.catalog import records
 from aegis.catalog.database.tables import Configuration, JointVerdict, Product, Request
 from aegis.catalog.records import MaskedPart, Together
-from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_whole
 from aegis.catalog.service.ledger_rows import Out, counted
 from aegis.catalog.service.notifications import NotificationKind, deciders, notify_of_request
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.request_steps import in_state
+from aegis.catalog.service.request_terms import asks_for_all
 from aegis.catalog.service.schema import policy_of
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import RequestState

@@ -11,9 +11,9 @@ from sqlalchemy import select
 from aegis.catalog import records
 from aegis.catalog.database.tables import LedgerEntry, LedgerHead, Product, Release
 from aegis.catalog.records import MaskedPart
-from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.certificates import NOTHING, certified_id
+from aegis.catalog.service.request_terms import asks_for_all
 from aegis.catalog.service.schema import policy_of
 from aegis.catalog.service.visible import by_id
 from aegis.catalog.states import ReleaseState

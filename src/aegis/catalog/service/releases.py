@@ -23,8 +23,6 @@ from aegis.catalog.database.tables import (
 )
 from aegis.catalog.records import Page, Standing, record_of
 from aegis.catalog.service import ledger, ledger_rows, queue
-from aegis.catalog.service.approved_terms import check_terms
-from aegis.catalog.service.asked_columns import check_columns
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.notifications import NotificationKind, notify_of_request
@@ -32,6 +30,7 @@ from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.request_steps import effective_state, in_state, move
+from aegis.catalog.service.request_terms import check_columns, check_terms
 from aegis.catalog.service.requests import notify_revoked, seen_request
 from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id, visible_product

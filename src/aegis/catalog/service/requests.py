@@ -15,7 +15,6 @@ from aegis.catalog import records
 from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, is_id
 from aegis.catalog.records import Page, record_of
 from aegis.catalog.service import ledger
-from aegis.catalog.service.approved_terms import terms_of
 from aegis.catalog.service.audit_log import audit_view
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_text, checked_whole
@@ -23,6 +22,7 @@ from aegis.catalog.service.notifications import NotificationKind, deciders, fulf
 from aegis.catalog.service.paging import FIRST, PageRequest, paged_query, read_page
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.request_steps import effective_state, in_state, move
+from aegis.catalog.service.request_terms import terms_of
 from aegis.catalog.service.visible import by_id, visible_product
 from aegis.catalog.states import ProductState, ReleaseState, RequestState
 from aegis.data.schema import Role

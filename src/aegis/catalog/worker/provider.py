@@ -21,11 +21,11 @@ from aegis.catalog.client.archive import packed
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
 from aegis.catalog.database.tables import Configuration, Product, Release, Request, Summary, User
 from aegis.catalog.service import arrivals, configurations, judged_together, ledger, summaries
-from aegis.catalog.service.asked_columns import asks_for_all
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.configurations import known_hierarchies
 from aegis.catalog.service.permissions import SYSTEM, Actor
 from aegis.catalog.service.request_steps import in_state
+from aegis.catalog.service.request_terms import asks_for_all
 from aegis.catalog.service.schema import policy_of, roles_of
 from aegis.catalog.service.sessions import actor_of_user
 from aegis.catalog.states import ProductState, ReleaseState, RequestState

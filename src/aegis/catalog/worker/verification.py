@@ -18,7 +18,6 @@ from aegis.attacks.beside_rows import texts_beside_rows
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
 from aegis.catalog.service import judged_together, ledger, ledger_rows
-from aegis.catalog.service.approved_terms import check_terms
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.configurations import known_hierarchies
@@ -28,6 +27,7 @@ from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.queue import Claimed
 from aegis.catalog.service.releases import provision, verified_releases
 from aegis.catalog.service.request_steps import effective_state
+from aegis.catalog.service.request_terms import check_terms
 from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id
 from aegis.catalog.states import ReleaseState, RequestState, check_step

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from aegis._version import __version__
+from aegis.catalog.server.errors import sentence
 from aegis.catalog.server.pages import words
 from aegis.data.shell import word
 from aegis.report import figures
@@ -117,7 +118,7 @@ def _environment() -> Environment:
         level_words=words.level_words,
         role_words=words.role_words,
         first_words=words.first_words,
-        sentence=words.sentence,
+        sentence=sentence,
         percent=figures.percent,
         figure=figures.figure,
         plural=figures.count,

@@ -27,8 +27,8 @@ from aegis.catalog.service import (
     releases,
     requests,
 )
-from aegis.catalog.service.asked_columns import column_list
 from aegis.catalog.service.permissions import Permission, may
+from aegis.catalog.service.request_terms import column_list
 from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.data.schema import Role
 from aegis.errors import InputError, NotFoundError, NotPermittedError

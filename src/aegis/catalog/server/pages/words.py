@@ -147,15 +147,6 @@ def first_words(text: str, most: int) -> str:
     return plain[: most - 1].rsplit(" ", 1)[0] + " …"
 
 
-def sentence(text: str) -> str:
-    """Words of the service as a sentence.
-
-    >>> sentence("it satisfies the policy; release it again")
-    'It satisfies the policy; release it again.'
-    """
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
     """One thing that a release must keep: in plain words, and by its name."""
