@@ -77,6 +77,8 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 }
 """Every legal step. A running job may be taken over by another worker."""
 
+KEPT_RELEASES = (ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value)
+"""The states in which the file of a release is kept, as they are stored."""
 OPEN_REQUESTS = frozenset(state for state in RequestState if TRANSITIONS[state])
 """The states in which a request can still change."""
 

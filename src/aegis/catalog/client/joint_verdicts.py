@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken
+from aegis.catalog.records import JointVerdict, MaskedPart, ModelBroken, ProductLedger
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import ConfigurationError
@@ -18,6 +18,12 @@ from aegis.privacy.policy import Policy
 from aegis.ranking.joint import joint_classes
 
 MOST_PAIRS = 2_000
+
+
+def sets_of(ledger: ProductLedger, known: Collection[str]) -> list[tuple[MaskedPart, ...]]:
+    """What is judged for a product: of earlier releases those whose masking is ``known`` by the id of its content."""
+    out = [entry.part for entry in ledger.entries if entry.part is not None and entry.part.content_id in known]
+    return sets_to_judge(ledger.wanted, out)
 
 
 def sets_to_judge(wanted: Iterable[MaskedPart], out: Sequence[MaskedPart]) -> list[tuple[MaskedPart, ...]]:

@@ -250,7 +250,7 @@ def push_summary(options: PushSummary) -> PushedSummary:
 @operation(PushTogether)
 def push_together(options: PushTogether) -> PushedTogether:
     """Judge every masking of a product with earlier releases, and every two of them, on the rows; push the verdicts."""
-    from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
+    from aegis.catalog.client.joint_verdicts import judge_sets, sets_of
     from aegis.library.tables.opening import open_table
     from aegis.library.tables.proposals import find_hierarchies
     from aegis.masking.configuration_file import configurations_from_mapping
@@ -268,9 +268,7 @@ def push_together(options: PushTogether) -> PushedTogether:
             ]
             for configuration in catalog.configurations(options.product)
         }
-        ledger = catalog.ledger(options.product)
-        out = [entry.part for entry in ledger.entries if entry.part is not None and entry.part.content_id in pushed]
-        sets = sets_to_judge(ledger.wanted, out)
+        sets = sets_of(catalog.ledger(options.product), pushed)
         if not sets:
             raise ConflictError("there are not two maskings to judge together; propose some first")
         verdicts = judge_sets(open_table(options.data, options), policy, pushed, sets, hierarchies=hierarchies)

@@ -27,7 +27,7 @@ from aegis.catalog.database.migrate import current_form
 from aegis.catalog.database.open_storage import open_store
 from aegis.catalog.database.storage import CHUNK_BYTES, Store, chunks_of
 from aegis.catalog.database.tables import Audit, Release, Summary, Table, User, UtcTime
-from aegis.catalog.states import ReleaseState
+from aegis.catalog.states import KEPT_RELEASES
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import ConflictError, DataError, VerificationError
 
@@ -62,7 +62,7 @@ def backup(database: Database, store: Store, out: str | Path, *, overwrite: bool
     ):
         verdict = verify_chain(session)
         tables = {table.name: _dump(session, table, Path(place)) for table in Table.metadata.sorted_tables}
-        sizes = {digest: store.size(digest) for digest in _needed(session)}
+        sizes = {digest: store.size(digest) for digest in sorted(needed_files(session))}
         manifest = {
             "aegis_backup": FORMAT_VERSION,
             "created_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -182,11 +182,10 @@ def _copy(stream: IO[bytes], path: Path, expected: str) -> None:
         raise VerificationError("a table in the backup was changed after it was written; nothing was restored")
 
 
-def _needed(session: Session) -> list[str]:
-    states = [ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value]
-    digests = set(session.scalars(select(Summary.digest)))
-    digests |= set(session.scalars(select(Release.digest).where(Release.state.in_(states))))
-    return sorted(digests)
+def needed_files(session: Session) -> set[str]:
+    """The digests of the files that rows name: of summaries, and of releases that are out or being measured."""
+    kept = select(Release.digest).where(Release.state.in_(KEPT_RELEASES))
+    return {*session.scalars(select(Summary.digest)), *session.scalars(kept)}
 
 
 def _check_empty(session: Session) -> None:

@@ -25,7 +25,7 @@ from aegis.catalog.service.disclosure import named_values, sees_everything, show
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.published import published_histogram
 from aegis.catalog.service.schema import schema_of
-from aegis.catalog.service.visible import by_id, sees_product, visible_product
+from aegis.catalog.service.visible import by_id, of_current_summary, sees_product, visible_product
 from aegis.catalog.states import RequestState
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
@@ -64,7 +64,7 @@ def generate(
     product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION)
     checked_whole(count, what="the number of configurations", least=1, most=MOST_AT_ONCE)
     checked_whole(seed, what="the seed", least=0, most=2**32)
-    current = work.session.scalar(select(Summary).where(Summary.product_id == product_row.id, Summary.current))
+    current = of_current_summary(work, product_row.id, Summary)
     if current is None:
         raise ConflictError("the product has no summary yet to make configurations from; push one first")
     roles = {column["name"]: column["role"] for column in product_row.columns}
@@ -224,10 +224,7 @@ def _found(work: Work, key: str, *, lock: bool = False) -> tuple[Configuration, 
 
 
 def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[records.Configuration]:
-    counted = work.session.scalar(
-        select(Summary.configurations).where(Summary.product_id == product_id, Summary.current)
-    )
-    in_summary = {configuration["id"] for configuration in counted or []}
+    in_summary = counted_ids(work, product_id)
     named = None if sees_everything(work, product_id) else named_values(work, product_id)
     people = select(User.id, User.name).where(User.id.in_({row.proposed_by for row in rows}))
     names: dict[str, str] = dict(iter(work.session.execute(people)))
@@ -242,6 +239,12 @@ def _views(work: Work, product_id: str, rows: Sequence[Configuration]) -> list[r
         )
         for row in rows
     ]
+
+
+def counted_ids(work: Work, product_id: str) -> set[str]:
+    """What the configurations do that the current summary counts, by the ids of their content."""
+    counted = of_current_summary(work, product_id, Summary.configurations)
+    return {configuration["id"] for configuration in counted or []}
 
 
 @lru_cache(maxsize=4_096)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
-
 from aegis.catalog.database.tables import Summary
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.permissions import Permission, may
+from aegis.catalog.service.visible import of_current_summary
 from aegis.counts.disclosure_rule import may_name, shown_count
 from aegis.data.domain import show
 
@@ -53,7 +52,7 @@ def _shown_figures(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 def named_values(work: Work, product_id: str) -> Named:
     """The values of each column that enough records have, by the product's current summary; none without one."""
-    entries = work.session.scalar(select(Summary.histograms).where(Summary.product_id == product_id, Summary.current))
+    entries = of_current_summary(work, product_id, Summary.histograms)
     named = {}
     for entry in entries or ():
         published = entry["published"]

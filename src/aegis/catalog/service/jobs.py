@@ -17,7 +17,7 @@ from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, products_where, require
 from aegis.catalog.service.request_terms import asks_for_all
 from aegis.catalog.service.requests import check_measure, seen_request
-from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.visible import by_id, of_current_summary, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.errors import ConflictError, NotFoundError
 from aegis.ranking.ranking import Ranking
@@ -40,7 +40,7 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
         measure = row.measure if measure is None else measure
     columns = None if row is None or asks_for_all(row.columns, product_row) else sorted(row.columns)
     check_measure(measure)
-    summary_id = work.session.scalar(select(Summary.id).where(Summary.product_id == product_row.id, Summary.current))
+    summary_id = of_current_summary(work, product_row.id, Summary.id)
     if summary_id is None:
         raise ConflictError("the product has no summary yet; its provider has to push one first")
     job_id = _same_advice(work, product_row.id, summary_id, measure, columns)

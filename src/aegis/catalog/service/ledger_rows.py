@@ -42,7 +42,7 @@ def enter(work: Work, row: Release, *, recipient: str | None, despite: str | Non
     """Put a verified release on the ledger of its product; one that somebody else gets too is named again."""
     product = by_id(work, Product, row.product_id, lock=True)
     assert product is not None
-    _enter_earlier(work, product, besides=row.id)
+    _enterverified(work, product, besides=row.id)
     _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=recipient or ANYBODY, despite=despite))
 
 
@@ -68,7 +68,7 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
     listed = [_out(entry.sequence, entry.content) for entry in entries if entry.act == EntryKind.RELEASED.value]
     listed += [
         _out(0, _content(row, product, recipient=ANYBODY, despite=None))
-        for row in _earlier(work, product.id)
+        for row in verified(work, product.id)
         if row.id not in released
     ]
     return [
@@ -137,8 +137,8 @@ def _recipients(certificate: dict[str, Any]) -> Recipients:
     return Recipients.SEPARATE if named == Recipients.SEPARATE.value else Recipients.TOGETHER
 
 
-def _earlier(work: Work, product_id: str) -> list[Release]:
-    """The verified releases of a product, the oldest first: those from before there was a ledger are entered late."""
+def verified(work: Work, product_id: str) -> list[Release]:
+    """The releases of a product that are out, the oldest first; some left before there was a ledger."""
     return list(
         work.session.scalars(
             select(Release)
@@ -148,9 +148,9 @@ def _earlier(work: Work, product_id: str) -> list[Release]:
     )
 
 
-def _enter_earlier(work: Work, product: Product, *, besides: str) -> None:
+def _enterverified(work: Work, product: Product, *, besides: str) -> None:
     released = {entry.content["release"] for entry in entries_of(work, product.id)}
-    for row in _earlier(work, product.id):
+    for row in verified(work, product.id):
         if row.id not in released and row.id != besides:
             _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Product, Summary
@@ -13,7 +12,7 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_document, well_formed
 from aegis.catalog.service.configurations import check_chain, known_hierarchies
 from aegis.catalog.service.published import published_histogram, shown_values
-from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.visible import of_current_summary, visible_product
 from aegis.counts.disclosure_rule import shown_count
 from aegis.counts.joint import Histogram
 from aegis.data.hierarchy import Hierarchy
@@ -71,7 +70,7 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Prev
 
 
 def _published(work: Work, product: Product, column: str) -> Histogram:
-    entries = work.session.scalar(select(Summary.histograms).where(Summary.product_id == product.id, Summary.current))
+    entries = of_current_summary(work, product.id, Summary.histograms)
     if entries is None:
         raise ConflictError("the product has no summary yet, so no values are published; push one first")
     entry = next((entry for entry in entries if entry["column"] == column), None)

@@ -26,7 +26,7 @@ from aegis.catalog.service.finding import (
 from aegis.catalog.service.paging import FIRST, PageRequest, paged_query, read_page
 from aegis.catalog.service.permissions import Held, Permission, require
 from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
-from aegis.catalog.service.visible import checked_visible, visible_product
+from aegis.catalog.service.visible import checked_visible, of_current_summary, visible_product
 from aegis.catalog.states import ProductState, check_step
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError
@@ -201,7 +201,7 @@ def _check_complete(row: Product) -> None:
 
 
 def _retire_unfit_summary(work: Work, row: Product) -> None:
-    current = work.session.scalar(select(Summary).where(Summary.product_id == row.id, Summary.current))
+    current = of_current_summary(work, row.id, Summary)
     if current is None:
         return
     by_name = {column["name"]: column for column in row.columns}

@@ -6,10 +6,8 @@ from sqlalchemy import ColumnElement, func, select
 
 from aegis.catalog.database.tables import Release, Summary
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.states import ReleaseState
+from aegis.catalog.states import KEPT_RELEASES
 from aegis.errors import ConflictError
-
-_KEPT = [ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value]
 
 
 def room_left(work: Work, product_id: str, *, limit_bytes: int) -> int:
@@ -31,8 +29,6 @@ def room_left(work: Work, product_id: str, *, limit_bytes: int) -> int:
 
 
 def _used(work: Work, summaries: ColumnElement[bool], releases: ColumnElement[bool]) -> int:
-    first = select(func.coalesce(func.sum(Summary.bytes), 0)).where(summaries).scalar_subquery()
-    second = (
-        select(func.coalesce(func.sum(Release.bytes), 0)).where(releases, Release.state.in_(_KEPT)).scalar_subquery()
-    )
-    return int(work.session.scalar(select(first + second)) or 0)
+    counted = select(func.coalesce(func.sum(Summary.bytes), 0)).where(summaries)
+    released = select(func.coalesce(func.sum(Release.bytes), 0)).where(releases, Release.state.in_(KEPT_RELEASES))
+    return int(work.session.scalar(select(counted.scalar_subquery() + released.scalar_subquery())) or 0)

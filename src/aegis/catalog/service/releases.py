@@ -104,12 +104,6 @@ def open_download(work: Work, *, release_id: str) -> OpenedRelease:
     return OpenedRelease(release=record, stream=work.store.open(row.digest))
 
 
-def verified_releases(work: Work, product_id: str) -> list[Release]:
-    """The releases of a product that are out, the newest first."""
-    out = select(Release).where(Release.product_id == product_id, Release.state == ReleaseState.VERIFIED.value)
-    return list(work.session.scalars(out.order_by(Release.created_at.desc())))
-
-
 def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     """Nobody can download it any more; every request that it fulfilled is revoked."""
     seen = _seen(work, release_id).row

@@ -16,6 +16,7 @@ from sqlalchemy import delete, func, select
 from aegis.catalog.database.tables import HalfSignIn, RecoveryCode, SecondFactor, SignIn, User
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.passwords import hash_of
+from aegis.catalog.service.people import found_user
 from aegis.catalog.service.permissions import ANONYMOUS, Actor, Permission, require
 from aegis.catalog.service.sessions import (
     HalfSignedIn,
@@ -108,9 +109,7 @@ def new_recovery_codes(catalog: Catalog, actor: Actor, *, code: str) -> tuple[st
 def reset(work: Work, *, user_id: str) -> None:
     """Take away the second factor of somebody who lost it; they sign in with the password alone and enrol again."""
     require(work.actor, Permission.MANAGE_PEOPLE)
-    if by_id(work, User, user_id) is None:
-        raise NotFoundError("there is no such person; look at the list of people")
-    if not factor_state(work, user_id).is_on:
+    if not factor_state(work, found_user(work, user_id).id).is_on:
         raise NotFoundError("this person has no second factor; there is nothing to take away")
     _remove(work, user_id)
 

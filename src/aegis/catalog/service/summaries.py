@@ -32,7 +32,7 @@ from aegis.catalog.service.published import facts_of, histogram_views
 from aegis.catalog.service.quotas import room_left
 from aegis.catalog.service.schema import policy_of, schema_of
 from aegis.catalog.service.unpacking import read_carefully, unpacked
-from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.visible import of_current_summary, visible_product
 from aegis.counts.summary import Summary, configuration_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError, ConflictError, NotFoundError, SummaryError
@@ -137,10 +137,7 @@ def _of_product(product: Product) -> Select[*tuple[Any, ...]]:
 def histograms(work: Work, *, product: str) -> list[records.Histogram]:
     """The distributions that the current summary publishes: values of enough records, the rest together."""
     product_row = visible_product(work, product)
-    entries = work.session.scalar(
-        select(SummaryRow.histograms).where(SummaryRow.product_id == product_row.id, SummaryRow.current)
-    )
-    return histogram_views(entries or [])
+    return histogram_views(of_current_summary(work, product_row.id, SummaryRow.histograms) or [])
 
 
 def open_archive(work: Work, *, product: str) -> OpenedSummary:

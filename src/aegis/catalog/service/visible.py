@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import select
 
-from aegis.catalog.database.tables import Product, Request, Table, is_id
+from aegis.catalog.database.tables import Product, Request, Summary, Table, is_id
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import printable
 from aegis.catalog.service.permissions import Permission, may, require
@@ -55,6 +55,11 @@ def sees_product(work: Work, product: Product) -> bool:
         return False
     query = select(Request.id).where(Request.consumer_id == actor.user_id, Request.product_id == product.id)
     return work.session.scalar(query.limit(1)) is not None
+
+
+def of_current_summary(work: Work, product_id: str, what: Any) -> Any:
+    """The product's current summary, or a column of it; None where it has none."""
+    return work.session.scalar(select(what).where(Summary.product_id == product_id, Summary.current))
 
 
 def by_id(work: Work, table: type[RowType], key: Any, *, lock: bool = False) -> RowType | None:

@@ -18,11 +18,11 @@ from typing import Any
 from sqlalchemy import select
 
 from aegis.catalog.client.archive import packed
-from aegis.catalog.client.joint_verdicts import judge_sets, sets_to_judge
-from aegis.catalog.database.tables import Configuration, Product, Release, Request, Summary, User
+from aegis.catalog.client.joint_verdicts import judge_sets, sets_of
+from aegis.catalog.database.tables import Configuration, Product, Release, Request, User
 from aegis.catalog.service import arrivals, configurations, judged_together, ledger, summaries
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.configurations import known_hierarchies
+from aegis.catalog.service.configurations import counted_ids, known_hierarchies
 from aegis.catalog.service.permissions import SYSTEM, Actor
 from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.request_terms import asks_for_all
@@ -110,7 +110,7 @@ class Provider:
             # Those that the policy keeps out are never counted: the same configurations are tried once.
             offered = frozenset(configuration.content_id for configuration in judged_together.offered(work, product.id))
             tasks = []
-            if offered - _counted(work, product):
+            if offered - counted_ids(work, product.id):
                 tasks.append(_Task(what="summary", product=product, table=table, key=(*source, offered)))
             unjudged = judged_together.unjudged(work, product)
             if unjudged:
@@ -178,9 +178,7 @@ class Provider:
             page = ledger.ledger(work, product=task.product.id)
         policy = self._policy(task)
         masks = {configuration.content_id: configurations.masks_of(configuration.content) for configuration in listed}
-        out = [entry.part for entry in page.entries if entry.part is not None and entry.part.content_id in masks]
-        sets = sets_to_judge(page.wanted, out)
-        verdicts = judge_sets(self._opened(task), policy, masks, sets, hierarchies=of_product)
+        verdicts = judge_sets(self._opened(task), policy, masks, sets_of(page, masks), hierarchies=of_product)
         if verdicts:
             with self._catalog.write(actor) as work:
                 judged_together.judge_together(work, product=task.product.id, policy_id=policy.id, verdicts=verdicts)
@@ -235,12 +233,6 @@ class Provider:
                 product_id=task.product.id,
                 reason=reason[:500],
             )
-
-
-def _counted(work: Work, product: Product) -> set[str]:
-    """The configurations that the current summary knows."""
-    current = select(Summary.configurations).where(Summary.product_id == product.id, Summary.current)
-    return {configuration["id"] for configuration in work.session.scalar(current) or []}
 
 
 def _approved(work: Work, product: Product) -> list[Request]:

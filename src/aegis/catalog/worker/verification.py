@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from sqlalchemy import select
 
 from aegis.attacks.beside_rows import texts_beside_rows
+from aegis.catalog.database.backup import needed_files
 from aegis.catalog.database.tables import Product, Release, Request, Summary
 from aegis.catalog.records import Standing
 from aegis.catalog.service import judged_together, ledger, ledger_rows
@@ -25,12 +26,12 @@ from aegis.catalog.service.notifications import NotificationKind, notify
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.queue import Claimed
-from aegis.catalog.service.releases import provision, verified_releases
+from aegis.catalog.service.releases import provision
 from aegis.catalog.service.request_steps import effective_state
 from aegis.catalog.service.request_terms import check_terms
 from aegis.catalog.service.signing_keys import check_signed
 from aegis.catalog.service.visible import by_id
-from aegis.catalog.states import ReleaseState, RequestState, check_step
+from aegis.catalog.states import KEPT_RELEASES, ReleaseState, RequestState, check_step
 from aegis.catalog.worker.arrival_attacks import MOST_HELD, attack_on_arrival
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import AegisError, DataError, TooLargeError, VerificationError
@@ -72,7 +73,7 @@ def measure_release(catalog: Catalog, claimed: Claimed, progress: Progress) -> M
             return measured
         progress(90, 100, "attacking it")
         with catalog.read(SYSTEM) as work:
-            out = [held for held in verified_releases(work, row.product_id) if held.digest != row.digest]
+            out = [held for held in ledger_rows.verified(work, row.product_id)[::-1] if held.digest != row.digest]
         earlier = [(held, open_files.enter_context(catalog.store.local(held.digest))) for held in out[:MOST_HELD]]
         return replace(measured, attacks=attack_on_arrival(file, row, earlier, place=Path(place)))
 
@@ -161,7 +162,6 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     return None if reason is None else row.digest
 
 
-_NEEDED = [ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value]
 _DRAFT_SECONDS = 24 * 3600.0
 
 
@@ -171,7 +171,7 @@ def remove_unneeded(catalog: Catalog, digest: str) -> bool:
     with catalog.store.referring(removing=True), catalog.read(SYSTEM) as work:
         for needed in (
             select(Summary.id).where(Summary.digest == digest),
-            select(Release.id).where(Release.digest == digest, Release.state.in_(_NEEDED)),
+            select(Release.id).where(Release.digest == digest, Release.state.in_(KEPT_RELEASES)),
         ):
             if work.session.scalar(needed.limit(1)) is not None:
                 return False
@@ -183,8 +183,7 @@ def sweep(catalog: Catalog) -> int:
     """Remove every file and old draft that nothing refers to; gives how many."""
     removed = catalog.store.sweep_drafts(older_than_seconds=_DRAFT_SECONDS, now_seconds=time.time())
     with catalog.read(SYSTEM) as work:
-        needed = set(work.session.scalars(select(Summary.digest)))
-        needed |= set(work.session.scalars(select(Release.digest).where(Release.state.in_(_NEEDED))))
+        needed = needed_files(work.session)
     for digest in catalog.store.digests():
         if digest not in needed:  # a first look; the second is under the lock
             removed += remove_unneeded(catalog, digest)
