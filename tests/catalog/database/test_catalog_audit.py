@@ -13,9 +13,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from aegis.catalog.database.audit_chain import Entry, append, row_hash, verify_chain
+from aegis.catalog.database.audit_chain import BEGINNING, Checkpoint, Entry, append, row_hash, verify_chain
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Audit, ChainHead, LedgerEntry, Product, User
+from aegis.errors import EngineError
 from aegis.releases.hashed_json import START
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
@@ -187,6 +188,46 @@ def test_a_row_that_somebody_slips_in_is_found(filled: Database, row: int) -> No
         session.commit()
     with filled.read() as session:
         assert not verify_chain(session).intact
+
+
+_UNREADABLE: dict[str, tuple[str, int]] = {  # SQLite keeps in a column what its type does not allow
+    "at": ("UPDATE audit SET at = 'some day' WHERE sequence = 4", 4),
+    "details": ("UPDATE audit SET details = '{' WHERE sequence = 4", 4),
+    "actor": ("UPDATE audit SET actor = X'00ff' WHERE sequence = 4", 4),
+    "sequence": ("UPDATE audit SET sequence = 'four' WHERE sequence = 4", 4),
+    "last": (f"UPDATE audit SET details = '[' WHERE sequence = {ROWS}", ROWS),
+    "another": (
+        "INSERT INTO audit SELECT 'ten', at, actor, actor_id, action, subject, subject_id, product_id, details, "
+        "previous, hash FROM audit WHERE sequence = 4",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("edit", "row"), _UNREADABLE.values(), ids=_UNREADABLE)
+def test_what_cannot_be_read_is_found_like_any_other_edit(filled: Database, edit: str, row: int) -> None:
+    if not filled.is_sqlite:
+        pytest.skip("PostgreSQL keeps no value that its column does not allow")
+    with filled.write() as session:
+        _free(session)
+        session.execute(text(edit))
+        session.commit()
+    for since in (BEGINNING, Checkpoint(rows=row - 1, hash="e" * 64)):
+        with filled.read() as session:
+            found = verify_chain(session, since=since)
+        assert not found.intact
+        assert since is not BEGINNING or found.first_broken == row
+
+
+def test_a_chain_whose_end_is_gone_is_broken_and_takes_nothing(filled: Database) -> None:
+    with filled.write() as session:
+        session.execute(text("DELETE FROM chain_head"))
+        session.commit()
+    with filled.read() as session:
+        found = verify_chain(session)
+    assert (found.intact, found.first_broken) == (False, 1)
+    with filled.write() as session, pytest.raises(EngineError, match="audit verify"):
+        append(session, [_entry(100)])
 
 
 def test_a_chain_that_was_cut_and_whose_head_was_moved_too_is_found_by_a_noted_head(filled: Database) -> None:

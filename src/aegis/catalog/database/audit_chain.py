@@ -9,14 +9,15 @@ value of a record, a password or a token.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from aegis.catalog.database.tables import Audit, ChainHead
+from aegis.errors import EngineError
 from aegis.releases.hashed_json import START, link
 
 HEAD_ID = 1
@@ -72,7 +73,13 @@ def append(session: Session, entries: Iterable[Entry]) -> None:
     listed = list(entries)
     if not listed:
         return
-    sequence, previous = session.execute(_LOCKED_HEAD).one()
+    head = session.execute(_LOCKED_HEAD).one_or_none()
+    if head is None or not isinstance(head.sequence, int):
+        raise EngineError(
+            "the record of the catalog has lost its end, so nothing can be added to it and nothing was changed; an "
+            "administrator has to look at it: aegis audit verify"
+        )
+    sequence, previous = head
     for entry in listed:
         sequence += 1
         row = Audit(
@@ -125,26 +132,30 @@ def verify_chain(
     ``most`` rows of it; edits before it are not looked for. ``each_page`` is called between pages and may raise to end
     a long walk.
     """
-    end = session.execute(_END).one()  # one query, so that whoever appends meanwhile breaks nothing
+    end = session.execute(_END).one_or_none()  # one query, so that whoever appends meanwhile breaks nothing
+    if end is None or not isinstance(end.sequence, int):
+        return _broken(since.rows, since.rows + 1, since.hash, "where the chain ends was changed or removed")
     last = end.sequence if most is None else min(end.sequence, since.rows + most)
     previous, rows = since.hash, since.rows
     if rows and not _unchanged(session, since):
         return _broken(rows - 1, rows, previous, "the row up to which the chain was checked before was changed")
     seen = expected_head is None or expected_head in (START, previous) or _noted(session, expected_head, since)
     while rows < last:
-        page = session.execute(_page(rows, last)).all()
+        page = _page(session, rows, last)
         each_page()
         if not page:
-            return _broken(rows, rows + 1, previous, "a row is missing")
+            return _broken(rows, rows + 1, previous, "a row is missing or cannot be read")
         for row in page:
             if row.sequence != rows + 1:
                 return _broken(rows, rows + 1, previous, "a row is missing")
             if row.previous != previous:
                 return _broken(rows, row.sequence, previous, "a row does not follow the one before it")
-            if row.hash != row_hash(row):
+            if not _as_written(row):
                 return _broken(rows, row.sequence, previous, "a row was changed")
             rows, previous = row.sequence, row.hash
             seen = seen or previous == expected_head
+    if not isinstance(end.first or 0, int) or not isinstance(end.last or 0, int):
+        return _broken(rows, rows + 1, previous, "a row stands in no place of the chain")  # SQLite lets it have a text
     if end.first is not None and end.first < 1:
         return _broken(rows, end.first, previous, "a row stands before the first")
     if (end.last or 0) != end.sequence or (rows == end.sequence and previous != end.hash):
@@ -167,14 +178,26 @@ _END = (
 )
 
 
-def _page(after: int, last: int) -> Select[*tuple[Any, ...]]:
+def _page(session: Session, after: int, last: int, most: int = _TOGETHER) -> Sequence[Any]:
+    """The next rows; where one of them cannot be read, some of those before it."""
     query = select(*_COLUMNS).where(Audit.sequence > after, Audit.sequence <= last)
-    return query.order_by(Audit.sequence).limit(_TOGETHER)
+    try:
+        return session.execute(query.order_by(Audit.sequence).limit(most)).all()
+    except (TypeError, ValueError):
+        return () if most == 1 else _page(session, after, last, most // 2)
+
+
+def _as_written(row: Any) -> bool:
+    """Whether a row has the hash of what it says."""
+    try:
+        return bool(row.hash == row_hash(row))
+    except (TypeError, ValueError):  # it says something that no act does
+        return False
 
 
 def _unchanged(session: Session, since: Checkpoint) -> bool:
-    row = session.execute(select(*_COLUMNS).where(Audit.sequence == since.rows)).one_or_none()
-    return row is not None and row.hash == since.hash == row_hash(row)
+    page = _page(session, since.rows - 1, since.rows)
+    return len(page) == 1 and page[0].hash == since.hash and _as_written(page[0])
 
 
 def _noted(session: Session, head: str, since: Checkpoint) -> bool:

@@ -252,7 +252,7 @@ class ApiRouter(APIRouter):
 
         def handle(call: Any, values: dict[str, Any]) -> Any:
             sent = values.pop("body", None) or (body_class and body_class())
-            return answer(call, sent, {**values, **(sent.keywords() if sent else {})})
+            return answer(call, sent, {**(sent.keywords() if sent else {}), **values})  # the path has the last word
 
         def respond(call: Any, **values: Any) -> Any:
             return handle(call, values)
