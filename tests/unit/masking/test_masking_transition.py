@@ -19,7 +19,7 @@ from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.digits import EraseDigits
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity
-from aegis.masking.masks.noise import AddLaplaceNoise
+from aegis.masking.masks.noise import AddGaussianNoise, AddLaplaceNoise
 from aegis.masking.masks.randomize import Randomize, Shuffle
 from aegis.masking.masks.round import Round
 from aegis.masking.masks.suppress import Suppress
@@ -132,6 +132,14 @@ def test_randomised_response_keeps_its_epsilon() -> None:
     ratios = step.matrix[:, None, :] / step.matrix[None, :, :]
     assert ratios.max() == pytest.approx(np.exp(1.25))
     assert transition(Randomize(epsilon=800), domain, np.ones(7)).matrix == pytest.approx(np.eye(7))
+
+
+@pytest.mark.parametrize("mask", [AddLaplaceNoise(scale=3), AddGaussianNoise(scale=3)])
+def test_noise_does_not_pile_up_at_the_least_and_the_greatest_value(mask: Mask) -> None:
+    values = [38.9, 41.0, *(50 + number / 10 for number in range(500)), 107.3, 210.7]
+    domain = Domain.of(Kind.REAL, values)
+    made = transition(mask, domain, np.ones(len(values)))
+    assert (made.target.values[0], made.target.values[-1]) == (50.0, 100.0)
 
 
 def test_noise_has_the_probabilities_of_its_distribution() -> None:

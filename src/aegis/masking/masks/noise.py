@@ -19,6 +19,7 @@ from aegis.masking.grid import Grid
 from aegis.masking.mask import MASKS, Draw, RandomMask, as_number, is_multiple
 from aegis.masking.parameter import Number, Rule
 from aegis.masking.partition import Channel
+from aegis.masking.round_ends import round_ends, without_few
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -65,7 +66,8 @@ class NoiseMask(RandomMask):
     def resolve(self, domain: Domain, counts: NDArray[Any]) -> Self:
         """With the step and the ends read off the column."""
         values = domain.values
-        smallest, largest = (values[0].item(), values[-1].item()) if len(values) else (0, 0)
+        # Noise that is clamped to the column's own ends piles up there, and tells the least and the greatest value.
+        smallest, largest = round_ends(without_few(values, counts)) if len(values) else (0.0, 0.0)
         step = self.step
         if step is None:
             step = 1 if domain.kind is Kind.INTEGER else _fine_step(largest - smallest)
@@ -134,8 +136,8 @@ class NoiseMask(RandomMask):
 class AddLaplaceNoise(NoiseMask):
     """Add Laplace noise of this ``scale``, round to a multiple of ``step`` and clamp to ``[low, high]``.
 
-    The step is 1 for whole numbers and about a hundredth to a thousandth of the spread otherwise, the ends are those
-    of the column, unless given.
+    The step is 1 for whole numbers and about a hundredth to a thousandth of the spread otherwise, the ends are
+    round numbers beyond which a few records lie at most, unless given.
 
     >>> AddLaplaceNoise(scale=5).describe()
     'Laplace noise of scale 5'
@@ -165,8 +167,8 @@ class AddLaplaceNoise(NoiseMask):
 class AddGaussianNoise(NoiseMask):
     """Add Gaussian noise with standard deviation ``scale``, round to a multiple of ``step``, clamp to ``[low, high]``.
 
-    The step is 1 for whole numbers and about a hundredth to a thousandth of the spread otherwise, the ends are those
-    of the column, unless given.
+    The step is 1 for whole numbers and about a hundredth to a thousandth of the spread otherwise, the ends are
+    round numbers beyond which a few records lie at most, unless given.
 
     >>> AddGaussianNoise(scale=5).describe()
     'Gaussian noise of standard deviation 5'
