@@ -55,7 +55,7 @@ EXAMPLES = {name: operation.example for name, operation in OPERATIONS.items()} |
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What ``aegis demo`` writes, with fewer rows."""
     folder = tmp_path_factory.mktemp("clinic")
-    write_clinic(folder, rows=1_000)
+    write_clinic(folder, rows=700)
     return folder
 
 

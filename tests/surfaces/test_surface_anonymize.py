@@ -251,7 +251,7 @@ def test_a_real_table_is_clustered_ranked_released_and_verified(aegis: Aegis, tm
         "age: {bucketize: {width: 40, origin: 0}}\npersonal_status: suppress\njob: suppress\n", encoding="utf-8"
     )
     clustered, out = tmp_path / "clustered.csv", tmp_path / "released.csv"
-    given = ["--quasi", quasi, "--sensitive", secrets, "--k", "10", "--l", "2", "--seconds", "2"]
+    given = ["--quasi", quasi, "--sensitive", secrets, "--k", "10", "--l", "2", "--seconds", "1"]
     assert aegis("anonymize", GERMAN, *given, "--out", clustered).status == 0
     assert aegis("check", clustered, "--policy", policy).status == 0
     assert aegis("check", GERMAN, "--policy", policy).status == 1
@@ -261,7 +261,7 @@ def test_a_real_table_is_clustered_ranked_released_and_verified(aegis: Aegis, tm
     assert ranked.status == 0, ranked.err
     assert ranked.json["goal"] == "accuracy"
     assert {entry["configuration"] for entry in ranked.json["ranking"]} == {"clustered", "coarse"}
-    # Which of the two is ahead depends on how far two seconds of search come; that performance orders them does not.
+    # Which of the two is ahead depends on how far a second of search comes; that performance orders them does not.
     reached = [entry["performance"] for entry in ranked.json["ranking"]]
     assert reached == sorted(reached, reverse=True)
     assert min(reached) > ranked.json["guessing"] - 0.05

@@ -51,7 +51,7 @@ def test_a_learned_binary_curve_reaches_the_proposition(aegis: Aegis, tmp_path: 
         assert point["worst"] >= 0.99 * point["theory"]
         assert point["method"] == "learned"
     assert "Proposition 2" in page.read_text(encoding="utf-8")
-    second = aegis(*asked)
+    second = aegis(*asked, "--trials", "1")
     assert second.status == 0
     assert "mean ratio" in second.out
     assert "next: " in second.err

@@ -22,7 +22,7 @@ def test_the_commands_of_the_readme_run(
     assert len(commands) >= 9
     for command in commands:
         trains = command.startswith("advise demo/clinic.csv") and "--measure" not in command
-        shorter = re.sub(r"--seconds \d+", "--seconds 1", command) + trains * " --rows 600"
+        shorter = re.sub(r"--seconds \d+", "--seconds 1", command) + trains * " --rows 300"
         answer = aegis(*shlex.split(shorter))
         assert answer.status == 0, f"{command}: {answer.err}"
     for example in re.findall(r"```python\n(.*?)```", README, re.DOTALL):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import yaml
 
 import aegis as library
 from aegis.candidates.sanitizers import posterior
+from aegis.command_line import call
 from aegis.commands.start import Start
 
 Aegis = Callable[..., Any]
@@ -35,6 +37,20 @@ def _shop(folder: Path, rows: int = 240, name: str = "mine.csv") -> Path:
     path = folder / name
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder where somebody went through the whole path, to be copied."""
+    folder = tmp_path_factory.mktemp("walked")
+    assert call(["start", str(_shop(folder)), "-y", *QUICK]) == 0
+    return folder
+
+
+@pytest.fixture
+def started(walked: Path, tmp_path: Path) -> Path:
+    """The table of a path that was gone through: project, release, certificate and ledger lie beside it."""
+    return Path(shutil.copytree(walked, tmp_path, dirs_exist_ok=True)) / "mine.csv"
 
 
 def test_one_command_leads_to_a_certified_release(aegis: Aegis, tmp_path: Path) -> None:
@@ -69,10 +85,8 @@ def test_json_says_what_was_decided_and_released(aegis: Aegis, tmp_path: Path) -
     assert all(each["exposed_share"] == 0 or each["singled_out"] == each["people"] for each in found["attacks"])
 
 
-def test_later_commands_read_the_project(aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _shop(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert aegis("start", "mine.csv", "-y", *QUICK).status == 0
+def test_later_commands_read_the_project(aegis: Aegis, started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(started.parent)
     inspected = aegis("inspect", "--json")
     assert inspected.status == 0
     assert "from aegis.yaml: data, missing, roles" in inspected.err
@@ -89,11 +103,11 @@ def test_later_commands_read_the_project(aegis: Aegis, tmp_path: Path, monkeypat
     assert attacked.json["attacks"][0]["right"] == 0
 
 
-def test_what_is_typed_goes_before_the_project(aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _shop(tmp_path)
+def test_what_is_typed_goes_before_the_project(
+    aegis: Aegis, started: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = _shop(tmp_path, name="other.csv")
     monkeypatch.chdir(tmp_path)
-    assert aegis("start", "mine.csv", "-y", *QUICK).status == 0
     (tmp_path / "own.yaml").write_text("quasi_identifying: [region]\nk: 2\n", encoding="utf-8")
     checked = aegis("check", "mine.csv", "--policy", "own.yaml", "--json")
     assert checked.status == 0, checked.err
@@ -102,8 +116,7 @@ def test_what_is_typed_goes_before_the_project(aegis: Aegis, tmp_path: Path, mon
     assert "from aegis.yaml" not in elsewhere.err, "a table that is not the project's takes nothing"
 
 
-def test_a_project_of_another_table_is_not_replaced(aegis: Aegis, tmp_path: Path) -> None:
-    assert aegis("start", _shop(tmp_path), "-y", *QUICK).status == 0
+def test_a_project_of_another_table_is_not_replaced(aegis: Aegis, started: Path, tmp_path: Path) -> None:
     other = _shop(tmp_path, name="other.csv")
     answer = aegis("start", other, "-y", *QUICK)
     assert answer.status == 2
@@ -279,9 +292,7 @@ def test_a_candidate_with_a_command_of_its_own_is_answered_with_it(tmp_path: Pat
     assert said in (tmp_path / "mine.report.html").read_text(encoding="utf-8")
 
 
-def test_run_does_it_again_on_a_table_that_grew(aegis: Aegis, tmp_path: Path) -> None:
-    data = _shop(tmp_path)
-    assert aegis("start", data, "-y", *QUICK).status == 0
+def test_run_does_it_again_on_a_table_that_grew(aegis: Aegis, started: Path, tmp_path: Path) -> None:
     tomorrow = _shop(tmp_path, rows=480, name="tomorrow.csv")
     answer = aegis("run", tomorrow, "--project", tmp_path / "aegis.yaml", "--json")
     assert answer.status == 0, answer.err
@@ -292,10 +303,8 @@ def test_run_does_it_again_on_a_table_that_grew(aegis: Aegis, tmp_path: Path) ->
     assert project["release"]["out"] == "tomorrow.released.csv"
 
 
-def test_run_stops_where_a_column_came_or_went(aegis: Aegis, tmp_path: Path) -> None:
-    data = _shop(tmp_path)
-    assert aegis("start", data, "-y", *QUICK).status == 0
-    text = data.read_text(encoding="utf-8").splitlines()
+def test_run_stops_where_a_column_came_or_went(aegis: Aegis, started: Path, tmp_path: Path) -> None:
+    text = started.read_text(encoding="utf-8").splitlines()
     changed = tmp_path / "new.csv"
     changed.write_text("\n".join([text[0] + ",extra", *(line + ",1" for line in text[1:])]) + "\n", encoding="utf-8")
     answer = aegis("run", changed, "--project", tmp_path / "aegis.yaml")

@@ -35,11 +35,20 @@ def patients(clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def few_patients(patients: Path) -> Path:
+    """Half of them: a search tries every number of classes."""
+    few = patients.with_name("few.csv")
+    few.write_text("".join(patients.read_text(encoding="utf-8").splitlines(keepends=True)[:201]), encoding="utf-8")
+    return few
+
+
 COMPARE = [
     *QUASI, "--identifying", "patient", "--label", "ill", "--k", "5", "--splits", "3",
     "--models", "decision-tree,naive-bayes", "--jobs", "1",
 ]  # fmt: skip
-TUNE = [*QUASI, "--k-values", "5,10", "--classes-values", "4,12,60", "--rounds", "5", "--jobs", "1"]
+GRID = ["--k-values", "5,10", "--classes-values", "4,12,30", "--rounds", "5", "--jobs", "1"]
+TUNE = [*QUASI, *GRID, "--trade-off-values", "0,1"]
 
 
 def _gives_nothing_away(page: str) -> None:
@@ -117,7 +126,7 @@ COMPARE_MISTAKES = {
     "label is quasi": (["--label", "age"], "give it one role"),
     "label of many values": (["--label", "admitted"], "values and these models tell at most 20 apart"),
     "unknown positive": (["--positive", "maybe"], "--positive"),
-    "one split": (["--splits", "1"], "two splits"),
+    "one split": (["--splits", "1"], "--splits is at least 2"),
     "unknown balance": (["--balance", "magic"], "--balance cannot be 'magic'; it is one of auto, none, weights"),
     "unknown records": (["--test-on", "orignal"], "--test-on cannot be 'orignal'; did you mean 'original'?"),
     "matches without matching": (["--matches", "3"], "records are matched with --balance matching only; leave out"),
@@ -138,36 +147,36 @@ def test_compare_refuses_what_cannot_be(aegis: Aegis, patients: Path, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_tune_recommends_and_draws(aegis: Aegis, patients: Path, tmp_path: Path) -> None:
+def test_tune_recommends_and_draws(aegis: Aegis, few_patients: Path, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
-    answer = aegis("tune", patients, *TUNE, "--report", page, "--json")
+    answer = aegis("tune", few_patients, *TUNE, "--report", page, "--json")
     assert answer.status == 0, answer.err
     found = answer.json
     assert {
         "rows", "unique_tuples", "k_values", "classes_values", "lambda_values", "grid", "search", "front",
         "recommended", "recommended_by_k", "advice", "left_out", "interrupted", "before", "seconds",
     } <= set(found)  # fmt: skip
-    assert found["left_out"] == 5  # 60 classes of 10 need more than 400 records, for each of five trade-offs
-    assert len(found["grid"]) == 25
+    assert found["left_out"] == 2  # 30 classes of 10 need more than 200 records, for both trade-offs
+    assert len(found["grid"]) == 10
     html = page.read_text(encoding="utf-8")
     _gives_nothing_away(html)
     assert html.count("People at linkage risk above 0.05 by number of classes") == 2
     assert f"--classes {found['recommended']['classes']}" in html
     assert found["advice"][:20] in html
-    rounds_again = aegis("tune", patients, *TUNE, "--json").json
+    rounds_again = aegis("tune", few_patients, *TUNE, "--json").json
     assert rounds_again["recommended"]["information_loss"] == found["recommended"]["information_loss"]
 
 
-def test_tune_shows_a_row_for_each_k_and_the_next_command(aegis: Aegis, patients: Path) -> None:
-    answer = aegis("tune", patients, *TUNE, "--no-search")
+def test_tune_shows_a_row_for_each_k_and_the_next_command(aegis: Aegis, few_patients: Path) -> None:
+    answer = aegis("tune", few_patients, *TUNE, "--no-search")
     assert answer.status == 0, answer.err
     assert "recommended" in answer.out
     assert "aegis anonymize" in answer.err
 
 
-def test_tune_without_secrets_still_draws(aegis: Aegis, patients: Path, tmp_path: Path) -> None:
+def test_tune_without_secrets_still_draws(aegis: Aegis, few_patients: Path, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
-    answer = aegis("tune", patients, "--quasi", "age,gender", *TUNE[4:], "--report", page, "--json")
+    answer = aegis("tune", few_patients, "--quasi", "age,gender", *GRID, "--report", page, "--json")
     assert answer.status == 0, answer.err
     assert answer.json["lambda_values"] == [0.0]
     assert "homogeneity)" not in page.read_text(encoding="utf-8")
@@ -192,23 +201,27 @@ TUNE_MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", TUNE_MISTAKES)
-def test_tune_refuses_what_cannot_be(aegis: Aegis, patients: Path, tmp_path: Path, mistake: str) -> None:
+def test_tune_refuses_what_cannot_be(aegis: Aegis, few_patients: Path, tmp_path: Path, mistake: str) -> None:
     given, said = TUNE_MISTAKES[mistake]
-    answer = aegis("tune", patients, *TUNE, *given, "--report", tmp_path / "out.html")
+    answer = aegis("tune", few_patients, *TUNE, *given, "--report", tmp_path / "out.html")
     assert answer.status == 2, answer.err
     assert said in answer.err
     assert answer.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_reports_that_exist_are_not_replaced(aegis: Aegis, patients: Path, tmp_path: Path) -> None:
+def test_reports_that_exist_are_not_replaced(aegis: Aegis, few_patients: Path, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
     page.write_text("mine", encoding="utf-8")
-    for command in (["compare", patients, *COMPARE], ["tune", patients, *TUNE]):
+    for command in (["compare", few_patients, *COMPARE], ["tune", few_patients, *TUNE]):
         assert aegis(*command, "--report", page).status == 2
         assert page.read_text(encoding="utf-8") == "mine"
 
 
-def test_json_is_one_object(aegis: Aegis, patients: Path) -> None:
-    answer = aegis("tune", patients, *TUNE, "--no-search", "--k-values", "5", "--classes-values", "4", "--json")
-    assert json.loads(answer.out)["recommended"]["k"] == 5
+def test_json_is_one_object(aegis: Aegis, few_patients: Path) -> None:
+    answer = aegis(
+        "tune", few_patients, *QUASI, *GRID, "--no-search", "--k-values", "5", "--classes-values", "4", "--json"
+    )
+    found = json.loads(answer.out)
+    assert found["recommended"]["k"] == 5
+    assert found["lambda_values"] == [0.0001, 0.001, 0.01, 0.1, 1.0], "unless some are named"

@@ -36,7 +36,7 @@ class Compare(Clustering):
     models: Annotated[
         Sequence[str], Option("Models to train, comma separated (default: the learners of `advise`).", section=MODELS)
     ] = ()
-    splits: Annotated[int, Option("Train/test splits.", section=MODELS)] = 100
+    splits: Annotated[int, Option("Train/test splits.", minimum=2, section=MODELS)] = 100
     test_share: Annotated[float, Option("The share of records to test on.", section=MODELS)] = 0.25
     training_rows: Annotated[int | None, Option("Train on at most this many records.", section=MODELS)] = 5_000
     test_rows: Annotated[int | None, Option("Test on at most this many records.", section=MODELS)] = 5_000

@@ -119,7 +119,7 @@ def test_schemathesis_finds_nothing(
         test_func=call,
         given_kwargs={},
         feedback=FeedbackSources(constants_value_source=make_constants_value_source(operation.schema)),
-        explicit_settings=settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck)),
+        explicit_settings=settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck)),
     )
     test()
     assert calls

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,13 @@ class Parts:
 
 @pytest.fixture(scope="session")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
-    folder = tmp_path_factory.mktemp("clinic")
+    return _made_once(tmp_path_factory.getbasetemp() / "clinic-parts")
+
+
+@cache
+def _made_once(folder: Path) -> Parts:
+    """For the tests of every folder that has this fixture."""
+    folder.mkdir()
     table = clinic.write_clinic(folder, rows=ROWS)
     dataset = open_dataset(table)
     columns = [

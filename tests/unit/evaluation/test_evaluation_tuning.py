@@ -29,8 +29,14 @@ def run(**options: Any) -> GridTuning:
     return tune_records(records(), **{**given, **options})
 
 
-def test_every_cell_of_the_grid_keeps_its_k_and_the_rule_leaves_out_the_rest() -> None:
-    found = run()
+@pytest.fixture(scope="module")
+def finished() -> GridTuning:
+    """The grid without a search, to be looked at."""
+    return run()
+
+
+def test_every_cell_of_the_grid_keeps_its_k_and_the_rule_leaves_out_the_rest(finished: GridTuning) -> None:
+    found = finished
     assert found.left_out == 2  # 30 classes of 6 need 180 records
     assert len(found.grid) == 10
     for trial in found.grid:
@@ -60,7 +66,7 @@ def test_nothing_that_was_tried_beats_the_front() -> None:
 
 
 def test_the_papers_ranges_are_the_default() -> None:
-    found = tune_records(records(), rounds=1, search=False)
+    found = tune_records(records(60), rounds=1, search=False)
     assert found.ks == (5, 10, 15, 20)
     assert found.trade_offs == (0.0001, 0.001, 0.01, 0.1, 1.0)
     assert max(found.classes) <= found.unique_tuples / 5
@@ -69,7 +75,7 @@ def test_the_papers_ranges_are_the_default() -> None:
 
 
 @pytest.mark.parametrize("search", [False, True])
-def test_an_interruption_keeps_what_is_done(search: bool) -> None:
+def test_an_interruption_keeps_what_is_done(search: bool, finished: GridTuning) -> None:
     def stop(done: int, total: int, what: str) -> None:
         if done == 3:
             raise KeyboardInterrupt
@@ -78,7 +84,7 @@ def test_an_interruption_keeps_what_is_done(search: bool) -> None:
     assert found.interrupted
     assert len(found.grid) == (1 if search else 3)
     assert found.recommended.known.smallest_class >= 3
-    assert not run().interrupted
+    assert not finished.interrupted
 
 
 def test_processes_give_the_same_answer() -> None:

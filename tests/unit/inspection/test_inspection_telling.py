@@ -18,7 +18,7 @@ ROWS = 1500
 RNG = np.random.default_rng(0)
 DAYS = [date(2022, 1, 1) + timedelta(days=int(day)) for day in RNG.integers(0, 700, ROWS)]  # two rows a day
 BORN = [date(1930, 1, 1) + timedelta(days=int(day)) for day in RNG.permutation(25_000)[:ROWS]]  # no two alike
-MOMENTS = [datetime(2023, 1, 1) + timedelta(seconds=int(s)) for s in RNG.permutation(30_000_000)[:ROWS]]
+MOMENTS = [datetime(2023, 1, 1) + timedelta(seconds=int(s)) for s in RNG.choice(30_000_000, ROWS, replace=False)]
 CODES = [f"{number:05d}" for number in RNG.permutation(100_000)[:ROWS]]
 
 

@@ -46,7 +46,7 @@ def _single(ranking: Any) -> list[tuple[str, float]]:
 
 def test_appended_months_rank_like_all_rows_at_once(months: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "counts"
-    aegis.summarize(months[0], label="ill", generate=12, seed=1, out=folder)
+    aegis.summarize(months[0], label="ill", generate=4, seed=1, out=folder)
     assert aegis.advise(folder).measure == "accuracy"
     for month in months[1:]:
         whole = aegis.summarize(month, append=folder)
@@ -78,7 +78,7 @@ def folders_configuration(summary: aegis.Summary, name: str) -> aegis.Configurat
 
 def test_a_part_is_added_once_and_the_folder_decides(months: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "counts"
-    aegis.summarize(months[0], label="ill", generate=3, out=folder)
+    aegis.summarize(months[0], label="ill", generate=3, race=False, out=folder)
     for again in (months[0], months[1]):
         if again == months[1]:
             aegis.summarize(again, append=folder)
@@ -90,7 +90,7 @@ def test_a_part_is_added_once_and_the_folder_decides(months: list[Path], tmp_pat
     with pytest.raises(OptionError, match="leave out --label, --generate"):
         aegis.summarize(months[2], append=folder, label="ill", generate=3)
     protected = tmp_path / "protected"
-    aegis.summarize(months[0], label="ill", generate=3, min_count=5, out=protected)
+    aegis.summarize(months[0], label="ill", generate=3, race=False, min_count=5, out=protected)
     with pytest.raises(SummaryError, match="protected"):
         aegis.summarize(months[1], append=protected)
 
@@ -101,7 +101,7 @@ def test_providers_add_their_counts(months: list[Path], tmp_path: Path) -> None:
     for number, month in enumerate(months):
         told.append(tmp_path / f"clinic-{number}")
         table = pq.read_table(month).drop_columns(["fine"])
-        aegis.summarize(table, label="ill", configs=configuration, out=told[-1])
+        aegis.summarize(table, label="ill", configs=configuration, race=False, out=told[-1])
     whole = aegis.merge(told, out=tmp_path / "all", name="clinics")
     assert (whole.name, whole.rows) == ("clinics", 15_000)
     everything = pa.concat_tables([pq.read_table(month) for month in months]).drop_columns(["fine"])
@@ -115,7 +115,7 @@ def test_a_crash_leaves_the_folder_as_it_was(
     months: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "counts"
-    aegis.summarize(months[0], label="ill", generate=3, out=folder)
+    aegis.summarize(months[0], label="ill", generate=3, race=False, out=folder)
     before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     write = folders._write_json
     for survives in range(4):
@@ -139,14 +139,14 @@ def test_a_crash_leaves_the_folder_as_it_was(
 
 def test_two_at_once_do_not_overwrite_each_other(months: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "counts"
-    aegis.summarize(months[0], label="ill", generate=3, out=folder)
+    aegis.summarize(months[0], label="ill", generate=3, race=False, out=folder)
     with merge_module._alone(folder), pytest.raises(OutputError, match="somebody else"):
         aegis.summarize(months[1], append=folder)
 
 
 def test_the_commands_do_the_same(months: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, other, both = (str(tmp_path / name) for name in ("counts", "other", "both"))
-    first = ["summarize", str(months[0]), "--label", "ill", "--out", folder, "--configs"]
+    first = ["summarize", str(months[0]), "--label", "ill", "--no-race", "--out", folder, "--configs"]
     config = tmp_path / "c.yaml"
     config.write_text("age: {bucketize: {width: 10}}\nfine: suppress\n", encoding="utf-8")
     assert call([*first, str(config)]) == 0

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from aegis.counts.collect import count_joints
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
+from aegis.evaluation.sanitizing import find_sanitizers
+from aegis.library import evaluate_families
 from aegis.library.evaluate_families import SanitizedTables
 
 
@@ -30,6 +34,13 @@ def made(**roles: Any) -> SanitizedTables:
     return SanitizedTables.of(dataset, count_joints(dataset, label="y"), quasi=["weak", "fair"], seed=0)
 
 
+@pytest.fixture
+def one_distortion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the choice of columns is looked at."""
+    monkeypatch.setattr(evaluate_families, "find_sanitizers", partial(find_sanitizers, shares=(0.8,)))
+
+
+@pytest.mark.usefixtures("one_distortion")
 def test_what_says_most_about_the_label_is_taken_where_nothing_is_named_and_the_note_says_so() -> None:
     tables = made()
     assert tables.sanitizers.private == ("strong", "fair")
@@ -39,10 +50,12 @@ def test_what_says_most_about_the_label_is_taken_where_nothing_is_named_and_the_
     assert "'0'" not in repr(tables) + repr(tables.sanitizers), "values are not shown"
 
 
+@pytest.mark.usefixtures("one_distortion")
 def test_named_quasi_identifiers_are_known_and_not_taken() -> None:
     assert made(quasi_identifying=("strong", "fair")).sanitizers.private == ("weak",)
 
 
+@pytest.mark.usefixtures("one_distortion")
 def test_the_sensitive_columns_are_taken_and_one_that_cannot_be_is_named() -> None:
     tables = made(sensitive=("weak", "holes"))
     assert tables.sanitizers.private == ("weak",)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.errors import VerificationError
-from aegis.evaluation.sanitizing import Sanitizers
+from aegis.evaluation.sanitizing import Sanitizers, find_sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.library.advising import sanitized_kind
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
@@ -52,6 +53,21 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> CandidateInputs:
     }
     constraints = Constraints(dataset=dataset, policy=rules, roles=roles, hierarchies={})
     return CandidateInputs(constraints=constraints, sample=sample, shared=found)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fitted_once() -> Iterator[None]:
+    """All tests look at one sample; a mechanism that is asked for twice is fitted once."""
+    kept: dict[str, Sanitizers] = {}
+
+    def find(columns: Any, **asked: Any) -> Sanitizers:
+        if repr(asked) not in kept:
+            kept[repr(asked)] = find_sanitizers(columns, **asked)
+        return kept[repr(asked)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sanitized_kind, "find_sanitizers", find)
+        yield
 
 
 def test_what_passes_leaves_doubt_given_everything_in_the_release(
