@@ -77,6 +77,8 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--only-known", action="store_true", help="leave out families whose gold is not in the cache")
     parser.add_argument("--keep", type=Path, help="a file that keeps races, to go on with what was begun")
+    parser.add_argument("--jobs", type=int, default=1, help="in how many processes golds are trained")
+    parser.add_argument("--gold-machine", help="what trained the golds that are kept, where it was not this machine")
     parser.add_argument("--more", default="", help="the end of the result's name")
     arguments = parser.parse_args()
     runs: list[dict[str, Any]] = []
@@ -91,7 +93,7 @@ def main() -> None:
             for seed in [int(text) for text in arguments.seeds.split(",")][: case.families]:
                 chosen = configurations(known, count=COUNT, strength=family, seed=seed, fewer_if_need_be=True)
                 try:
-                    gold = gold_of(case, opened, known, chosen, only_known=arguments.only_known)
+                    gold = gold_of(case, opened, known, chosen, only_known=arguments.only_known, jobs=arguments.jobs)
                 except NotKnownError:
                     absent.append(f"{case.name} {family} {seed}")
                     continue
@@ -102,7 +104,7 @@ def main() -> None:
                     races[goal] = kept.get(asked) or kept.add(asked, raced(opened, known, chosen, goal, seed))
                 refined = refine(
                     gold,
-                    trainer(case, opened, known, chosen),
+                    trainer(case, opened, known, chosen, jobs=arguments.jobs),
                     goals=[GOALS[goal] for goal in goals],
                     chosen={GOALS[goal]: races[goal]["ranking"][0] for goal in goals},
                 )
@@ -115,6 +117,7 @@ def main() -> None:
     payload = {
         "configurations": COUNT,
         "gold_models": list(LIGHT_MODELS),
+        "gold_machine": arguments.gold_machine or "this one",
         "probability": PROBABILITY,
         "means": {goal: means([run for run in public if run["goal"] == goal]) for goal in GOALS},
         "means_of_all_public_runs": means(public),
@@ -161,7 +164,7 @@ def plan_of(case: Case, splits: int) -> SplitPlan:
 
 
 def gold_of(
-    case: Case, opened: Dataset, known: TableCounts, chosen: list[Configuration], *, only_known: bool
+    case: Case, opened: Dataset, known: TableCounts, chosen: list[Configuration], *, only_known: bool, jobs: int
 ) -> GoldStandard:
     """The gold of all configurations, on the splits that all have."""
 
@@ -173,11 +176,13 @@ def gold_of(
 
     plan, rows = plan_of(case, FIRST_SPLITS.get(case.name, case.splits)), read_rows(opened, known)
     with ResultCache(CACHE) as cache:
-        return gold_standard(rows, chosen, label=case.label, models=LIGHT_MODELS, plan=plan, cache=cache, progress=say)
+        return gold_standard(
+            rows, chosen, label=case.label, models=LIGHT_MODELS, plan=plan, cache=cache, jobs=jobs, progress=say
+        )
 
 
 def trainer(
-    case: Case, opened: Dataset, known: TableCounts, chosen: list[Configuration]
+    case: Case, opened: Dataset, known: TableCounts, chosen: list[Configuration], *, jobs: int
 ) -> Callable[[Collection[str], int], tuple[GoldScore, ...]]:
     """What trains some of the configurations on more splits."""
     rows = read_rows(opened, known)
@@ -185,8 +190,8 @@ def trainer(
     def trained(names: Collection[str], splits: int) -> tuple[GoldScore, ...]:
         some = [each for each in chosen if each.name in names]
         with ResultCache(CACHE) as cache:
-            plan = plan_of(case, splits)
-            return gold_standard(rows, some, label=case.label, models=LIGHT_MODELS, plan=plan, cache=cache).scores
+            plan, models = plan_of(case, splits), LIGHT_MODELS
+            return gold_standard(rows, some, label=case.label, models=models, plan=plan, cache=cache, jobs=jobs).scores
 
     return trained
 

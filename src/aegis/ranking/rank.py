@@ -8,7 +8,7 @@ per-configuration reference ranks by its own deviations, as published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,7 +130,7 @@ def rank(
                 attributes=attributes,
                 reasons=reasons(
                     attributes,
-                    behind[i].tolist(),
+                    behind[i].tolist() if compared_with is None else _lost(attributes, behind[i].tolist()),
                     retained=share,
                     label=summary.label,
                     label_mask=_label_mask(summary, summary.configurations[i].label_mask),
@@ -155,6 +155,15 @@ def rank(
             *_note_on_giveaways(summary),
         ),
     )
+
+
+def _lost(attributes: Sequence[AttributeLoss], behind: Sequence[float]) -> list[float]:
+    """How far each attribute is behind because it lost something: what another one gains by merging values is no loss
+    to models, and an attribute that is left as it is lost nothing."""
+    return [
+        apart if attribute.deviation is None else min(apart, max(attribute.deviation, 0.0))
+        for attribute, apart in zip(attributes, behind, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

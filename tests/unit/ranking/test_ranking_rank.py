@@ -189,3 +189,14 @@ def test_a_loss_that_no_attribute_has_alone_is_not_denied() -> None:
     kept = AttributeLoss(name="a", mask="suppressed", original=0.0, masked=0.0, deviation=0.0, standard_error=0.0)
     assert reasons([kept], [0.0], retained=0.4, label="y")[-1].startswith("no attribute loses anything by itself; ")
     assert reasons([kept], [0.0], retained=1.0, label="y")[-1] == "no attribute loses anything"
+
+
+def test_an_attribute_that_is_left_as_it_is_loses_nothing_where_models_judge() -> None:
+    merged = {"raw": {}, "merged": {"a": {"bucketize": {"width": 25}}, "b": "suppress"}, "no-c": {"c": "suppress"}}
+    summary = _summary(merged, rows=120)
+    by_counts = {place.configuration: place for place in rank(summary, measure="leave-one-out-information").ranking}
+    assert "(unchanged" in by_counts["raw"].reasons[-1], "merging rare values makes counts clearer"
+    raced = rank(summary, measure="leave-one-out-information", compared_with="merged").ranking
+    found = {place.configuration: place.reasons[-1] for place in raced}
+    assert found["raw"] == "no attribute loses anything"
+    assert found["no-c"] == "behind the best on c (suppressed)"
