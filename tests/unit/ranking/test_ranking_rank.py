@@ -192,7 +192,11 @@ def test_a_loss_that_no_attribute_has_alone_is_not_denied() -> None:
 
 
 def test_an_attribute_that_is_left_as_it_is_loses_nothing_where_models_judge() -> None:
-    merged = {"raw": {}, "merged": {"a": {"bucketize": {"width": 25}}, "b": "suppress"}, "no-c": {"c": "suppress"}}
+    merged: dict[str, dict[str, Any]] = {
+        "raw": {},
+        "merged": {"a": {"bucketize": {"width": 25}}, "b": "suppress"},
+        "no-c": {"c": "suppress"},
+    }
     summary = _summary(merged, rows=120)
     by_counts = {place.configuration: place for place in rank(summary, measure="leave-one-out-information").ranking}
     assert "(unchanged" in by_counts["raw"].reasons[-1], "merging rare values makes counts clearer"
