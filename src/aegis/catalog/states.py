@@ -52,6 +52,16 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class DeliveryState(StrEnum):
+    """A notification on its way out: claimed by one worker while it is sent."""
+
+    WAITING = "waiting"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+
+
+ON_ITS_WAY = (DeliveryState.WAITING.value, DeliveryState.SENDING.value)
 State = RequestState | ProductState | ReleaseState | JobState
 
 _R, _P, _L, _J = RequestState, ProductState, ReleaseState, JobState

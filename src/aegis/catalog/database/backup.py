@@ -79,7 +79,7 @@ def backup(database: Database, store: Store, out: str | Path, *, overwrite: bool
                 archive.add(Path(place) / f"{name}.jsonl", arcname=f"tables/{name}.jsonl")
             for digest, size_bytes in sizes.items():
                 _add(archive, store, digest, size_bytes=size_bytes)
-    return _told(manifest)
+    return _as_manifest(manifest)
 
 
 def _add(archive: tarfile.TarFile, store: Store, digest: str, *, size_bytes: int) -> None:
@@ -109,7 +109,7 @@ def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> M
                 session.commit()
         finally:
             database.close()
-    return _told(manifest)
+    return _as_manifest(manifest)
 
 
 def _restore(file: tarfile.TarFile, manifest: dict[str, Any], session: Session, store: Store) -> None:
@@ -226,7 +226,7 @@ def _entries(file: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
             yield entry.name, stream
 
 
-def _told(manifest: dict[str, Any]) -> Manifest:
+def _as_manifest(manifest: dict[str, Any]) -> Manifest:
     return Manifest(
         created_at=manifest["created_at"],
         aegis=manifest["aegis"],

@@ -90,7 +90,7 @@ class Database:
     @contextmanager
     def look(self) -> Iterator[Connection]:
         """A bare connection that only reads: for the one query that every request makes."""
-        with self._patiently(self._reading.connect) as connection:
+        with self._with_retry(self._reading.connect) as connection:
             yield connection
 
     def _connect(self, session: Session, options: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -105,9 +105,9 @@ class Database:
                 session.rollback()
                 raise
 
-        self._patiently(begin)
+        self._with_retry(begin)
 
-    def _patiently(self, begin: Callable[[], T]) -> T:
+    def _with_retry(self, begin: Callable[[], T]) -> T:
         """Connect; a server that is just starting again is waited for."""
         deadline = time.monotonic() + self._wait_seconds
         pause_s = 0.05

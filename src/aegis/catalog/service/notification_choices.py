@@ -22,6 +22,7 @@ from aegis.catalog.service.passwords import hash_of
 from aegis.catalog.service.permissions import Actor, Permission, require
 from aegis.catalog.service.sessions import attempt_succeeded, begin_attempt
 from aegis.catalog.service.webhook_address import checked_destination, read_address, read_networks
+from aegis.catalog.states import DeliveryState
 from aegis.errors import ConflictError, InputError
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - as the Standard Webhooks write it
@@ -71,8 +72,8 @@ def _choose_mail(work: Work, row: NotificationChoice, mail_address: str | None) 
     if address == row.mail_address and row.mail_confirmed_at is not None:
         return
     row.mail_address, row.mail_confirmed_at, row.code_hash, row.code_expires_at = address, None, None, None
-    waiting = (Delivery.user_id == row.user_id, Delivery.notification_id.is_(None), Delivery.state == "waiting")
-    work.session.execute(delete(Delivery).where(*waiting))
+    waiting = (Delivery.user_id == row.user_id, Delivery.notification_id.is_(None))
+    work.session.execute(delete(Delivery).where(*waiting, Delivery.state == DeliveryState.WAITING.value))
     enqueue(work, user_id=row.user_id, channel=Channel.MAIL, notification_id=None)
 
 
@@ -126,7 +127,7 @@ def _as_record(work: Work, row: NotificationChoice | None) -> records.Notificati
         failed = work.session.scalar(
             select(Delivery.reason)
             .where(Delivery.user_id == row.user_id, Delivery.channel == row.channel, Delivery.reason.is_not(None))
-            .where(Delivery.state.in_(["waiting", "sending", "failed"]), Delivery.created_at >= row.changed_at)
+            .where(Delivery.state != DeliveryState.SENT.value, Delivery.created_at >= row.changed_at)
             .order_by(Delivery.created_at.desc())
             .limit(1)
         )

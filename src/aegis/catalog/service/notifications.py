@@ -28,6 +28,7 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.sessions import role_counts
+from aegis.catalog.states import ON_ITS_WAY, DeliveryState
 from aegis.errors import NotFoundError
 
 
@@ -169,7 +170,7 @@ def enqueue(work: Work, *, user_id: str, channel: Channel, notification_id: str 
             select(func.max(Delivery.ended_at)).where(
                 Delivery.user_id == user_id,
                 Delivery.channel == channel.value,
-                Delivery.state == "sent",
+                Delivery.state == DeliveryState.SENT.value,
                 Delivery.notification_id.is_not(None),
             )
         )
@@ -180,7 +181,7 @@ def enqueue(work: Work, *, user_id: str, channel: Channel, notification_id: str 
             user_id=user_id,
             notification_id=notification_id,
             channel=channel.value,
-            state="waiting",
+            state=DeliveryState.WAITING.value,
             attempts=0,
             due_at=due,
             created_at=work.now,
@@ -226,9 +227,7 @@ def forget_old(work: Work) -> int:
     old = list(work.session.scalars(select(Notification.id).where(Notification.created_at < before).limit(500)))
     on_its_way = set(
         work.session.scalars(
-            select(Delivery.notification_id).where(
-                Delivery.notification_id.in_(old), Delivery.state.in_(["waiting", "sending"])
-            )
+            select(Delivery.notification_id).where(Delivery.notification_id.in_(old), Delivery.state.in_(ON_ITS_WAY))
         )
     )
     gone = [ident for ident in old if ident not in on_its_way]

@@ -16,8 +16,8 @@ from aegis.catalog.database.tables import Delivery, Notification, NotificationCh
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notification_choices import new_code
 from aegis.catalog.service.notifications import Channel, NotificationKind, notify
+from aegis.catalog.states import ON_ITS_WAY, DeliveryState
 
-WAITING, SENDING, SENT, FAILED = "waiting", "sending", "sent", "failed"
 _TOGETHER = 50
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 30.0, 6 * 3600.0
 
@@ -74,7 +74,7 @@ def claim(work: Work, *, worker: str) -> Message | None:
             return None
         listed = _together(work, first)
         for row in listed:
-            row.state, row.worker, row.attempts = SENDING, worker, row.attempts + 1
+            row.state, row.worker, row.attempts = DeliveryState.SENDING.value, worker, row.attempts + 1
             row.due_at = work.now + datetime.timedelta(seconds=work.settings.delivery_seconds)
         work.session.flush()
         choice = work.session.get(NotificationChoice, first.user_id, populate_existing=True)
@@ -140,7 +140,7 @@ def _together(work: Work, first: Delivery) -> list[Delivery]:
             .where(
                 Delivery.user_id == first.user_id,
                 Delivery.channel == first.channel,
-                Delivery.state == WAITING,
+                Delivery.state == DeliveryState.WAITING.value,
                 Delivery.batch.is_(None),
                 Delivery.notification_id.is_not(None),
                 Delivery.id != first.id,
@@ -159,7 +159,7 @@ def sent(work: Work, *, message_id: str, worker: str) -> bool:
     """It was accepted; False where another worker has it meanwhile."""
     listed = _owned(work, message_id, worker)
     for row in listed:
-        row.state, row.reason, row.ended_at = SENT, None, work.now
+        row.state, row.reason, row.ended_at = DeliveryState.SENT.value, None, work.now
     return bool(listed)
 
 
@@ -183,7 +183,7 @@ def not_sent(work: Work, *, message_id: str, worker: str, reason: str, for_good:
         return True
     pause_s = min(_FIRST_PAUSE_S * 2.0 ** (attempts - 1), _LONGEST_PAUSE_S)
     for row in listed:
-        row.state, row.reason, row.worker = WAITING, reason, None
+        row.state, row.reason, row.worker = DeliveryState.WAITING.value, reason, None
         row.due_at = work.now + datetime.timedelta(seconds=pause_s)
     return True
 
@@ -191,19 +191,19 @@ def not_sent(work: Work, *, message_id: str, worker: str, reason: str, for_good:
 def release(work: Work, *, message_id: str, worker: str) -> None:
     """This worker was told to stop before it began to send."""
     for row in _owned(work, message_id, worker):
-        row.state, row.due_at, row.worker, row.attempts = WAITING, work.now, None, row.attempts - 1
+        row.state, row.due_at, row.worker, row.attempts = DeliveryState.WAITING.value, work.now, None, row.attempts - 1
 
 
 def _end(work: Work, listed: list[Delivery], *, reason: str) -> None:
     for row in listed:
-        row.state, row.reason, row.ended_at = FAILED, reason, work.now
+        row.state, row.reason, row.ended_at = DeliveryState.FAILED.value, reason, work.now
 
 
 def _owned(work: Work, message_id: str, worker: str) -> list[Delivery]:
-    mine = (Delivery.batch == message_id, Delivery.state == SENDING, Delivery.worker == worker)
+    mine = (Delivery.batch == message_id, Delivery.state == DeliveryState.SENDING.value, Delivery.worker == worker)
     return list(work.session.scalars(select(Delivery).where(*mine).with_for_update()))
 
 
 def _due(work: Work) -> ColumnElement[bool]:
     """What waits, and what a worker claimed so long ago that it must have died."""
-    return and_(Delivery.state.in_([WAITING, SENDING]), Delivery.due_at <= work.now)
+    return and_(Delivery.state.in_(ON_ITS_WAY), Delivery.due_at <= work.now)

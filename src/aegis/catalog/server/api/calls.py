@@ -201,7 +201,7 @@ class ApiRouter(APIRouter):
         def answer(call: ReadCall, body: Body | None, values: Mapping[str, Any]) -> Any:
             def look() -> Any:
                 with call.catalog.read(call.actor) as work:
-                    return _whole(act(work, **values))
+                    return _complete(act(work, **values))
 
             return again_if_undone(look)
 
@@ -227,7 +227,7 @@ class ApiRouter(APIRouter):
 
         def answer(call: WriteCall, body: Body | None, values: Mapping[str, Any]) -> Response:
             def do(work: Work) -> Any:
-                return _whole(act(work, **values))
+                return _complete(act(work, **values))
 
             return call.once(kind, do, body=body, status=status, shown_once=shown_once)
 
@@ -298,5 +298,5 @@ def _kind_of(act: Callable[..., Any]) -> Any:
     return records.Items[get_args(kind)[0]] if get_origin(kind) in (list, tuple) else kind  # type: ignore[misc]
 
 
-def _whole(given: Any) -> Any:
-    return records.Items(items=tuple(given)) if isinstance(given, list | tuple) else given
+def _complete(result: Any) -> Any:
+    return records.Items(items=tuple(result)) if isinstance(result, list | tuple) else result

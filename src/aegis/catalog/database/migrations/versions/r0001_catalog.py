@@ -9,8 +9,6 @@ from aegis.catalog.database.append_only import append_only
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

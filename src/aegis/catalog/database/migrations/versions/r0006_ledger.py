@@ -9,8 +9,6 @@ from aegis.catalog.database.append_only import append_only
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

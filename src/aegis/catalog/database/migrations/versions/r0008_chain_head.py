@@ -6,8 +6,6 @@ from alembic import op
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 _MOVE = "UPDATE chain_head SET sequence = NEW.sequence, hash = NEW.hash WHERE id = 1 AND sequence < NEW.sequence"
 _SQLITE = (f"CREATE TRIGGER audit_moves_its_head AFTER INSERT ON audit BEGIN {_MOVE}; END",)

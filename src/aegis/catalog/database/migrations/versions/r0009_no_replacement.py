@@ -6,8 +6,6 @@ from alembic import op
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 _SAME = {
     "audit": "SELECT 1 FROM audit WHERE sequence = NEW.sequence",
