@@ -61,7 +61,7 @@ class DeliveryState(StrEnum):
     FAILED = "failed"
 
 
-ON_ITS_WAY = (DeliveryState.WAITING.value, DeliveryState.SENDING.value)
+ON_ITS_WAY = (DeliveryState.WAITING, DeliveryState.SENDING)
 State = RequestState | ProductState | ReleaseState | JobState
 
 _R, _P, _L, _J = RequestState, ProductState, ReleaseState, JobState
@@ -87,7 +87,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 }
 """Every legal step. A running job may be taken over by another worker."""
 
-KEPT_RELEASES = (ReleaseState.RECEIVED.value, ReleaseState.VERIFIED.value)
+KEPT_RELEASES = (ReleaseState.RECEIVED, ReleaseState.VERIFIED)
 """The states in which the file of a release is kept, as they are stored."""
 OPEN_REQUESTS = frozenset(state for state in RequestState if TRANSITIONS[state])
 """The states in which a request can still change."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 import uuid
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import (
@@ -27,6 +28,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from aegis.catalog.records import UserRole
+from aegis.catalog.states import DeliveryState, JobState, ProductState, ReleaseState, RequestState
 
 ID_LENGTH = 32
 _ID = re.compile(f"[0-9a-f]{{{ID_LENGTH}}}")
@@ -62,6 +66,26 @@ class UtcTime(TypeDecorator[datetime.datetime]):
         return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
 
 
+class EnumText(TypeDecorator[StrEnum]):
+    """A state or a role: stored as its text, read back as what it is."""
+
+    impl = String(16)
+    cache_ok = True
+
+    def __init__(self, kind: type[StrEnum]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_bind_param(self, value: StrEnum | str | None, dialect: Dialect) -> str | None:
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
+        return None if value is None else self.kind(value)
+
+
+_ENUMS = (RequestState, ProductState, ReleaseState, JobState, DeliveryState, UserRole)
+
+
 class Table(DeclarativeBase):
     """The root of the mapped classes."""
 
@@ -70,6 +94,7 @@ class Table(DeclarativeBase):
         dict[str, Any]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),
         str: Text(),
+        **{kind: EnumText(kind) for kind in _ENUMS},
     }
 
 
@@ -103,7 +128,7 @@ class Assignment(Table):
     __table_args__ = (Index("one_role_per_product", "user_id", "role", text("coalesce(product_id, '')"), unique=True),)
     id: Mapped[str] = id_column()
     user_id: Mapped[str] = of_table("users.id")
-    role: Mapped[str] = mapped_column(String(16))
+    role: Mapped[UserRole]
     product_id: Mapped[str | None] = of_table("products.id", nullable=True, index=True)
     valid_until: Mapped[datetime.datetime | None]
     """When a role that an identity provider's group gives stops counting; None for one that was given here."""
@@ -219,7 +244,7 @@ class Product(Table):
     label: Mapped[str | None]
     policy: Mapped[dict[str, Any] | None]
     owner_id: Mapped[str] = of_table("users.id")
-    state: Mapped[str] = mapped_column(String(16), index=True)
+    state: Mapped[ProductState] = mapped_column(index=True)
     search_text: Mapped[str]
     created_at: Mapped[datetime.datetime]
     changed_at: Mapped[datetime.datetime]
@@ -297,7 +322,7 @@ class Request(Table):
     columns: Mapped[list[Any]]
     days: Mapped[int] = mapped_column(Integer)
     measure: Mapped[str | None]
-    state: Mapped[str] = mapped_column(String(16))
+    state: Mapped[RequestState]
     configuration_id: Mapped[str | None] = of_table("configurations.id", nullable=True)
     reason: Mapped[str | None]
     decided_by: Mapped[str | None] = of_table("users.id", nullable=True)
@@ -344,7 +369,7 @@ class Release(Table):
     signature: Mapped[dict[str, Any] | None]
     attacks: Mapped[list[Any] | None]
     """What the cheap attacks found when it arrived."""
-    state: Mapped[str] = mapped_column(String(16))
+    state: Mapped[ReleaseState]
     reason: Mapped[str | None]
     job_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     pushed_by: Mapped[str] = of_table("users.id")
@@ -473,7 +498,7 @@ class Delivery(Table):
     user_id: Mapped[str] = of_table("users.id")
     notification_id: Mapped[str | None] = of_table("notifications.id", nullable=True, index=True)
     channel: Mapped[str] = mapped_column(String(16))
-    state: Mapped[str] = mapped_column(String(16))
+    state: Mapped[DeliveryState]
     batch: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     attempts: Mapped[int] = mapped_column(Integer)
     due_at: Mapped[datetime.datetime]
@@ -498,7 +523,7 @@ class Job(Table):
     kind: Mapped[str] = mapped_column(String(32))
     product_id: Mapped[str] = of_table("products.id")
     subject_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
-    state: Mapped[str] = mapped_column(String(16))
+    state: Mapped[JobState]
     parameters: Mapped[dict[str, Any]]
     progress: Mapped[float] = mapped_column(Float)
     stage: Mapped[str]

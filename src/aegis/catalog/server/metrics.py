@@ -67,7 +67,7 @@ class _Waiting(Collector):
                 for state, number in work.session.execute(select(column, func.count()).group_by(column)):
                     family.add_metric([state.lower()], number)
                 yield family
-            oldest = work.session.scalar(select(func.min(Job.created_at)).where(Job.state == JobState.QUEUED.value))
+            oldest = work.session.scalar(select(func.min(Job.created_at)).where(Job.state == JobState.QUEUED))
             waits_s = 0.0 if oldest is None else max((work.now - oldest).total_seconds(), 0.0)
             rows = work.session.scalar(select(ChainHead.sequence).where(ChainHead.id == HEAD_ID)) or 0
         yield GaugeMetricFamily("aegis_oldest_job_seconds", "How long the oldest waiting job waits.", value=waits_s)

@@ -160,7 +160,7 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
         certificate=checked.facts.content,
         certificate_digest=checked.facts.digest,
         signature=signature,
-        state=ReleaseState.RECEIVED.value,
+        state=ReleaseState.RECEIVED,
         job_id=job_id,
         pushed_by=work.user_id,
         created_at=work.now,
@@ -194,7 +194,7 @@ def _target(work: Work, product: str | None, request_id: str | None) -> tuple[Pr
 
 def _check_awaited(work: Work, request: Request) -> None:
     check_step(effective_state(request, work.now), RequestState.PROVISIONED, what="the request")
-    waiting = select(Release.id).where(Release.request_id == request.id, Release.state == ReleaseState.RECEIVED.value)
+    waiting = select(Release.id).where(Release.request_id == request.id, Release.state == ReleaseState.RECEIVED)
     if work.session.scalar(waiting) is not None:
         raise ConflictError("a release for this request is being verified already; wait for its outcome")
 

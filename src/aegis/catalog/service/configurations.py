@@ -93,7 +93,7 @@ def withdraw(work: Work, *, configuration_id: str) -> records.Configuration:
     require(work.actor, Permission.WITHDRAW_CONFIGURATION, row.product_id)
     if row.withdrawn_at is None:
         waiting = work.session.scalar(
-            select(Request.id).where(Request.configuration_id == row.id, Request.state == RequestState.APPROVED.value)
+            select(Request.id).where(Request.configuration_id == row.id, Request.state == RequestState.APPROVED)
         )
         if waiting is not None:
             raise ConflictError("an approved request waits for a release with this configuration; revoke it first")

@@ -295,7 +295,7 @@ _numbered = (
     )
     .where(
         Release.product_id.in_(bindparam("products", expanding=True)),
-        Release.state == ReleaseState.VERIFIED.value,
+        Release.state == ReleaseState.VERIFIED,
         or_(Release.product_id.in_(bindparam("all_of", expanding=True)), Release.id.in_(_of_mine)),
     )
     .subquery()

@@ -11,13 +11,12 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
 from aegis.catalog.states import OPEN_REQUESTS, RequestState, check_step
 
-_OPEN = [state.value for state in OPEN_REQUESTS]
 _TOGETHER = 500
 
 
 def any_due(work: Work) -> bool:
     """Whether `expire_due` would find something."""
-    query = select(Request.id).where(Request.state.in_(_OPEN), Request.expires_at <= work.now).limit(1)
+    query = select(Request.id).where(Request.state.in_(OPEN_REQUESTS), Request.expires_at <= work.now).limit(1)
     return work.session.scalar(query) is not None
 
 
@@ -25,15 +24,15 @@ def expire_due(work: Work) -> int:
     """Write down that requests past their end are expired; gives how many. Done by the worker."""
     due = work.session.scalars(
         select(Request)
-        .where(Request.state.in_(_OPEN), Request.expires_at <= work.now)
+        .where(Request.state.in_(OPEN_REQUESTS), Request.expires_at <= work.now)
         .order_by(Request.expires_at)
         .limit(_TOGETHER)
         .with_for_update(skip_locked=True)
     ).all()
     for row in due:
-        before = RequestState(row.state)
+        before = row.state
         check_step(before, RequestState.EXPIRED, what="the request")
-        row.state, row.changed_at = RequestState.EXPIRED.value, work.now
+        row.state, row.changed_at = RequestState.EXPIRED, work.now
         work.record("request expired", row, state=row.state)
         notify_of_request(work, [row.consumer_id], NotificationKind.EXPIRED, row, _OVER[before])
     return len(due)
@@ -54,7 +53,7 @@ def notify_expiring(work: Work) -> int:
     until = work.now + datetime.timedelta(days=work.settings.expiring_days)
     near = work.session.scalars(
         select(Request)
-        .where(Request.state.in_(_OPEN), Request.expires_at > work.now, Request.expires_at <= until)
+        .where(Request.state.in_(OPEN_REQUESTS), Request.expires_at > work.now, Request.expires_at <= until)
         .order_by(Request.expires_at)
     ).all()
     keys = {_key(row): row for row in near if _is_near(work, row)}
@@ -77,10 +76,9 @@ def _is_near(work: Work, row: Request) -> bool:
 def _remind(work: Work, row: Request, key: str) -> None:
     assert row.expires_at is not None
     day = f"{row.expires_at.day} {row.expires_at:%B %Y}"
-    state = RequestState(row.state)
-    if state is RequestState.PENDING:
+    if row.state is RequestState.PENDING:
         people, words = deciders(work, row.product_id), "{consumer}’s request for {product} waits for a decision"
-    elif state is RequestState.APPROVED:
+    elif row.state is RequestState.APPROVED:
         people, words = fulfillers(work, row.product_id), "The release of {product} for {consumer} is still to be made"
     else:
         notify_of_request(

@@ -88,7 +88,7 @@ class SearchShape:
     def conditions(self) -> list[ColumnElement[bool]]:
         """The products that may be seen and that fit."""
         own = Product.id.in_(bindparam("own", expanding=True))
-        published = Product.state == ProductState.PUBLISHED.value
+        published = Product.state == ProductState.PUBLISHED
         by_visible: dict[Visible, ColumnElement[bool]] = {
             Visible.EVERY: true(),
             Visible.PUBLISHED: published,
@@ -180,7 +180,7 @@ def entries(
 
 
 def _entry(row: Any) -> records.ProductEntry:
-    return record_of(records.ProductEntry, row, state=ProductState(row.state), tags=split_tags(row.tags))
+    return record_of(records.ProductEntry, row, tags=split_tags(row.tags))
 
 
 BY_NAME = (Product.name,)

@@ -89,7 +89,7 @@ def cancel(work: Work, *, job_id: str) -> records.Job:
     queue.cancel(work, row)
     release = None if is_advice else by_id(work, Release, row.subject_id, lock=True)
     if release is not None and release.state == ReleaseState.RECEIVED:
-        release.state, release.reason = ReleaseState.REFUSED.value, "its verification was cancelled"
+        release.state, release.reason = ReleaseState.REFUSED, "its verification was cancelled"
         work.record("release refused", release, state=release.state, digest=release.digest)
     work.session.flush()
     return _view(work, row.id)
@@ -104,7 +104,7 @@ def latest_ranking(work: Work, *, product: str) -> records.Job | None:
         .where(
             Job.product_id == product_row.id,
             Job.kind == queue.ADVISE,
-            Job.state == JobState.DONE.value,
+            Job.state == JobState.DONE,
             Job.parameters["columns"].as_string().is_(None),
             Summary.current,
         )
@@ -126,7 +126,7 @@ def ranking_of(view: records.Job) -> Ranking:
 def _same_advice(
     work: Work, product_id: str, summary_id: str, measure: str | None, columns: list[str] | None
 ) -> str | None:
-    states = [JobState.QUEUED.value, JobState.RUNNING.value, JobState.DONE.value]
+    states = [JobState.QUEUED, JobState.RUNNING, JobState.DONE]
     earlier = work.session.execute(
         select(Job.id, Job.parameters)
         .where(
@@ -171,6 +171,5 @@ def _as_view(row: Job, product_name: str, created_by: str, *, with_result: bool 
         row,
         product_name=product_name,
         created_by=created_by,
-        state=JobState(row.state),
         result=row.result if with_result else None,
     )

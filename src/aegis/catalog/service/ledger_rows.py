@@ -142,7 +142,7 @@ def verified(work: Work, product_id: str) -> list[Release]:
     return list(
         work.session.scalars(
             select(Release)
-            .where(Release.product_id == product_id, Release.state == ReleaseState.VERIFIED.value)
+            .where(Release.product_id == product_id, Release.state == ReleaseState.VERIFIED)
             .order_by(Release.created_at, Release.id)
         )
     )

@@ -6,11 +6,11 @@ from sqlalchemy import func, or_, select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Configuration, Download, Release, Request, Summary, User
+from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.service.releases import release
 from aegis.catalog.service.request_steps import effective_state
-from aegis.catalog.states import ReleaseState
 
 _MOST = 50
 
@@ -49,10 +49,7 @@ def _versions(work: Work, seen: records.Release) -> tuple[records.ReleaseVersion
     if not may(work.actor, Permission.SEE_RELEASES, seen.product_id):
         of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
         query = query.where(Release.id.in_(of_mine))
-    return tuple(
-        records.ReleaseVersion(id=ident, file_name=file_name, state=ReleaseState(state), created_at=created_at)
-        for ident, file_name, state, created_at in work.session.execute(query)
-    )
+    return tuple(record_of(records.ReleaseVersion, row) for row in work.session.execute(query))
 
 
 def _holders(work: Work, seen: records.Release) -> tuple[records.Holder, ...]:

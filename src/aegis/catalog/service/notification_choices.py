@@ -73,7 +73,7 @@ def _choose_mail(work: Work, row: NotificationChoice, mail_address: str | None) 
         return
     row.mail_address, row.mail_confirmed_at, row.code_hash, row.code_expires_at = address, None, None, None
     waiting = (Delivery.user_id == row.user_id, Delivery.notification_id.is_(None))
-    work.session.execute(delete(Delivery).where(*waiting, Delivery.state == DeliveryState.WAITING.value))
+    work.session.execute(delete(Delivery).where(*waiting, Delivery.state == DeliveryState.WAITING))
     enqueue(work, user_id=row.user_id, channel=Channel.MAIL, notification_id=None)
 
 
@@ -127,7 +127,7 @@ def _as_record(work: Work, row: NotificationChoice | None) -> records.Notificati
         failed = work.session.scalar(
             select(Delivery.reason)
             .where(Delivery.user_id == row.user_id, Delivery.channel == row.channel, Delivery.reason.is_not(None))
-            .where(Delivery.state != DeliveryState.SENT.value, Delivery.created_at >= row.changed_at)
+            .where(Delivery.state != DeliveryState.SENT, Delivery.created_at >= row.changed_at)
             .order_by(Delivery.created_at.desc())
             .limit(1)
         )

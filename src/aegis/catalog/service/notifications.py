@@ -170,7 +170,7 @@ def enqueue(work: Work, *, user_id: str, channel: Channel, notification_id: str 
             select(func.max(Delivery.ended_at)).where(
                 Delivery.user_id == user_id,
                 Delivery.channel == channel.value,
-                Delivery.state == DeliveryState.SENT.value,
+                Delivery.state == DeliveryState.SENT,
                 Delivery.notification_id.is_not(None),
             )
         )
@@ -181,7 +181,7 @@ def enqueue(work: Work, *, user_id: str, channel: Channel, notification_id: str 
             user_id=user_id,
             notification_id=notification_id,
             channel=channel.value,
-            state=DeliveryState.WAITING.value,
+            state=DeliveryState.WAITING,
             attempts=0,
             due_at=due,
             created_at=work.now,

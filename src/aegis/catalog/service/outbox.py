@@ -74,7 +74,7 @@ def claim(work: Work, *, worker: str) -> Message | None:
             return None
         listed = _together(work, first)
         for row in listed:
-            row.state, row.worker, row.attempts = DeliveryState.SENDING.value, worker, row.attempts + 1
+            row.state, row.worker, row.attempts = DeliveryState.SENDING, worker, row.attempts + 1
             row.due_at = work.now + datetime.timedelta(seconds=work.settings.delivery_seconds)
         work.session.flush()
         choice = work.session.get(NotificationChoice, first.user_id, populate_existing=True)
@@ -140,7 +140,7 @@ def _together(work: Work, first: Delivery) -> list[Delivery]:
             .where(
                 Delivery.user_id == first.user_id,
                 Delivery.channel == first.channel,
-                Delivery.state == DeliveryState.WAITING.value,
+                Delivery.state == DeliveryState.WAITING,
                 Delivery.batch.is_(None),
                 Delivery.notification_id.is_not(None),
                 Delivery.id != first.id,
@@ -159,7 +159,7 @@ def sent(work: Work, *, message_id: str, worker: str) -> bool:
     """It was accepted; False where another worker has it meanwhile."""
     listed = _owned(work, message_id, worker)
     for row in listed:
-        row.state, row.reason, row.ended_at = DeliveryState.SENT.value, None, work.now
+        row.state, row.reason, row.ended_at = DeliveryState.SENT, None, work.now
     return bool(listed)
 
 
@@ -183,7 +183,7 @@ def not_sent(work: Work, *, message_id: str, worker: str, reason: str, for_good:
         return True
     pause_s = min(_FIRST_PAUSE_S * 2.0 ** (attempts - 1), _LONGEST_PAUSE_S)
     for row in listed:
-        row.state, row.reason, row.worker = DeliveryState.WAITING.value, reason, None
+        row.state, row.reason, row.worker = DeliveryState.WAITING, reason, None
         row.due_at = work.now + datetime.timedelta(seconds=pause_s)
     return True
 
@@ -191,16 +191,16 @@ def not_sent(work: Work, *, message_id: str, worker: str, reason: str, for_good:
 def release(work: Work, *, message_id: str, worker: str) -> None:
     """This worker was told to stop before it began to send."""
     for row in _owned(work, message_id, worker):
-        row.state, row.due_at, row.worker, row.attempts = DeliveryState.WAITING.value, work.now, None, row.attempts - 1
+        row.state, row.due_at, row.worker, row.attempts = DeliveryState.WAITING, work.now, None, row.attempts - 1
 
 
 def _end(work: Work, listed: list[Delivery], *, reason: str) -> None:
     for row in listed:
-        row.state, row.reason, row.ended_at = DeliveryState.FAILED.value, reason, work.now
+        row.state, row.reason, row.ended_at = DeliveryState.FAILED, reason, work.now
 
 
 def _owned(work: Work, message_id: str, worker: str) -> list[Delivery]:
-    mine = (Delivery.batch == message_id, Delivery.state == DeliveryState.SENDING.value, Delivery.worker == worker)
+    mine = (Delivery.batch == message_id, Delivery.state == DeliveryState.SENDING, Delivery.worker == worker)
     return list(work.session.scalars(select(Delivery).where(*mine).with_for_update()))
 
 

@@ -67,8 +67,8 @@ def _counts_query(*, everywhere: frozenset[str], nowhere: frozenset[str], of_tok
         return select(func.count()).select_from(table).where(*conditions).scalar_subquery()
 
     own = and_(Request.consumer_id == me, in_scope(Request.product_id))
-    published = Product.state == ProductState.PUBLISHED.value
-    running = Job.state.in_([JobState.QUEUED.value, JobState.RUNNING.value])
+    published = Product.state == ProductState.PUBLISHED
+    running = Job.state.in_([JobState.QUEUED, JobState.RUNNING])
     seen = published if "at_work" in nowhere else or_(published, among(Product.id, "at_work"))
     return select(
         count(Product, seen, in_scope(Product.id)),

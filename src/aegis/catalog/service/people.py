@@ -63,7 +63,7 @@ def accept_link(
             if work.session.scalar(select(func.count()).select_from(User)):
                 raise ConflictError("there is an administrator already; ask them for an invitation")
             person = new_user(work, name=name, display_name=display_name or name)
-            work.session.add(Assignment(user_id=person.id, role=UserRole.ADMIN.value))
+            work.session.add(Assignment(user_id=person.id, role=UserRole.ADMIN))
         else:
             person = found_user(work, usable.user_id, lock=True)
             _end_access(work, person)
@@ -156,10 +156,10 @@ def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -
     assignment = _assignment(work, person.id, chosen, product_id)
     if assignment is not None and assignment.valid_until is not None:
         assignment.valid_until = None  # from now on it is given here, whatever the groups say
-        work.record("role given", person, product_id=product_id, role=chosen.value)
+        work.record("role given", person, product_id=product_id, role=chosen)
     if assignment is None:
-        work.add(Assignment(user_id=person.id, role=chosen.value, product_id=product_id))
-        work.record("role given", person, product_id=product_id, role=chosen.value)
+        work.add(Assignment(user_id=person.id, role=chosen, product_id=product_id))
+        work.record("role given", person, product_id=product_id, role=chosen)
     return user_views(work, [person])[0]
 
 
@@ -176,7 +176,7 @@ def unassign(work: Work, *, user_id: str, role: str, product: str | None = None)
         keep_an_administrator(work, without=person.id)
     work.session.delete(assignment)
     work.session.flush()
-    work.record("role taken", person, product_id=product_id, role=chosen.value)
+    work.record("role taken", person, product_id=product_id, role=chosen)
     return user_views(work, [person])[0]
 
 
@@ -287,7 +287,7 @@ def keep_an_administrator(work: Work, *, without: str) -> None:
         select(User.id)
         .join(Assignment, role_counts(work.now))
         .where(
-            Assignment.role == UserRole.ADMIN.value,
+            Assignment.role == UserRole.ADMIN,
             User.active,
             or_(
                 exists().where(knows_a_way) if work.settings.oidc_issuer else false(),

@@ -62,7 +62,7 @@ def register(
         label=label,
         policy=rules,
         owner_id=work.user_id,
-        state=ProductState.DRAFT.value,
+        state=ProductState.DRAFT,
         search_text="",
         created_at=work.now,
         changed_at=work.now,
@@ -71,7 +71,7 @@ def register(
     work.add(row)
     set_tags(work, row.id, tags)
     if not (work.actor.is_admin or work.actor.holds(UserRole.PROVIDER)):
-        work.add(Assignment(user_id=work.user_id, role=UserRole.PROVIDER.value, product_id=row.id))
+        work.add(Assignment(user_id=work.user_id, role=UserRole.PROVIDER, product_id=row.id))
         provider = Held(role=UserRole.PROVIDER, product_id=row.id)
         work.actor = replace(work.actor, roles=work.actor.roles | {provider})
     work.record("product registered", row, name=slug, columns=len(listed), policy_id=_policy_id(rules))
@@ -186,9 +186,9 @@ def _changeable(work: Work, key: str, version: int | None) -> Product:
 
 
 def _moved(work: Work, row: Product, state: ProductState, action: str) -> records.Product:
-    check_step(ProductState(row.state), state, what="the product")
-    row.state, row.changed_at = state.value, work.now
-    work.record(action, row, state=state.value)
+    check_step(row.state, state, what="the product")
+    row.state, row.changed_at = state, work.now
+    work.record(action, row, state=state)
     work.session.flush()
     return _view(work, row.id)
 
@@ -265,7 +265,6 @@ def _as_view(row: Any, owner: str, offered: int, summary_id: str | None, tags: s
         policy_id=None if facts is None else facts.id,
         policy_lines=() if facts is None else facts.lines,
         owner_name=owner,
-        state=ProductState(row.state),
         configurations=offered,
         summary_id=summary_id,
         tags=split_tags(tags),
@@ -291,7 +290,7 @@ def product_choices(work: Work) -> ProductChoices:
     if ids:
         query = query.where(Product.id.in_(ids))
     elif ids is not None:
-        query = query.where(Product.state == ProductState.PUBLISHED.value)
+        query = query.where(Product.state == ProductState.PUBLISHED)
     if work.actor.token_product is not None:
         query = query.where(Product.id == work.actor.token_product)
     owners = [(name, title) for name, title in work.session.execute(query)]

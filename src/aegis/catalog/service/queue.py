@@ -42,7 +42,7 @@ def enqueue(
 ) -> str:
     """Add a job and give its id; it runs after this transaction."""
     waiting = work.session.scalar(
-        select(func.count()).where(Job.product_id == product_id, Job.state == JobState.QUEUED.value)
+        select(func.count()).where(Job.product_id == product_id, Job.state == JobState.QUEUED)
     )
     if (waiting or 0) >= work.settings.jobs_queued_per_product:
         raise ConflictError("too many jobs of this product wait already; try again when some are done")
@@ -51,7 +51,7 @@ def enqueue(
         kind=kind,
         product_id=product_id,
         subject_id=subject_id,
-        state=JobState.QUEUED.value,
+        state=JobState.QUEUED,
         parameters=dict(parameters),
         progress=0.0,
         stage="waiting for a worker",
@@ -82,9 +82,9 @@ def claim(work: Work, *, worker: str, job_id: str | None = None) -> Claimed | No
     )
     if job is None:
         return None
-    check_step(JobState(job.state), JobState.RUNNING, what="the job")
+    check_step(job.state, JobState.RUNNING, what="the job")
     exhausted = job.attempts >= work.settings.job_attempts
-    job.state, job.worker, job.heartbeat_at = JobState.RUNNING.value, worker, work.now
+    job.state, job.worker, job.heartbeat_at = JobState.RUNNING, worker, work.now
     job.started_at = job.started_at or work.now
     job.attempts += 0 if exhausted else 1
     job.progress, job.stage = 0.0, "starting"
@@ -113,8 +113,8 @@ def finish(work: Work, *, job_id: str, worker: str, result: Mapping[str, Any]) -
     job = _owned(work, job_id, worker)
     if job is None:
         return False
-    check_step(JobState(job.state), JobState.DONE, what="the job")
-    job.state, job.result, job.progress, job.stage = JobState.DONE.value, dict(result), 1.0, "done"
+    check_step(job.state, JobState.DONE, what="the job")
+    job.state, job.result, job.progress, job.stage = JobState.DONE, dict(result), 1.0, "done"
     job.ended_at = work.now
     _note(work, job, "job done")
     return True
@@ -125,16 +125,16 @@ def fail(work: Work, *, job_id: str, worker: str, error: str) -> bool:
     job = _owned(work, job_id, worker)
     if job is None:
         return False
-    check_step(JobState(job.state), JobState.FAILED, what="the job")
-    job.state, job.error, job.stage, job.ended_at = JobState.FAILED.value, error, "failed", work.now
+    check_step(job.state, JobState.FAILED, what="the job")
+    job.state, job.error, job.stage, job.ended_at = JobState.FAILED, error, "failed", work.now
     _note(work, job, "job failed")
     return True
 
 
 def cancel(work: Work, job: Job) -> None:
     """Take a job out of the queue, or away from its worker; it is locked."""
-    check_step(JobState(job.state), JobState.CANCELLED, what="the job")
-    job.state, job.stage, job.ended_at = JobState.CANCELLED.value, "cancelled", work.now
+    check_step(job.state, JobState.CANCELLED, what="the job")
+    job.state, job.stage, job.ended_at = JobState.CANCELLED, "cancelled", work.now
     work.record("job cancelled", job, kind=job.kind)
 
 
@@ -150,8 +150,8 @@ def release_claim(work: Work, *, job_id: str, worker: str) -> bool:
 
 
 def _claimable(work: Work, job_id: str | None) -> ColumnElement[bool]:
-    silent = and_(Job.state == JobState.RUNNING.value, Job.heartbeat_at < work.now - _silence(work))
-    waiting = or_(Job.state == JobState.QUEUED.value, silent)
+    silent = and_(Job.state == JobState.RUNNING, Job.heartbeat_at < work.now - _silence(work))
+    waiting = or_(Job.state == JobState.QUEUED, silent)
     return waiting if job_id is None else and_(Job.id == job_id, waiting)
 
 

@@ -118,9 +118,9 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     ).all()
     row = by_id(work, Release, release_id, lock=True)
     assert row is not None
-    check_step(ReleaseState(row.state), ReleaseState.WITHDRAWN, what="the release")
-    was_out = row.state == ReleaseState.VERIFIED.value
-    row.state, row.reason = ReleaseState.WITHDRAWN.value, checked
+    check_step(row.state, ReleaseState.WITHDRAWN, what="the release")
+    was_out = row.state == ReleaseState.VERIFIED
+    row.state, row.reason = ReleaseState.WITHDRAWN, checked
     work.record("release withdrawn", row, state=row.state)
     job = None if row.job_id is None else by_id(work, Job, row.job_id, lock=True)
     if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
@@ -233,7 +233,6 @@ def _as_view(row: Release, product: Product, pushed_by: str, downloads: int, *of
         row,
         product_name=product.name,
         request_id=request_id,
-        state=ReleaseState(row.state),
         pushed_by=pushed_by,
         downloads=taken,
         present_policy=_standing(row, product),

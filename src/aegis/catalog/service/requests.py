@@ -55,7 +55,7 @@ def ask(
             columns=_columns(product_row, columns),
             days=days,
             measure=measure,
-            state=RequestState.PENDING.value,
+            state=RequestState.PENDING,
             expires_at=work.now + datetime.timedelta(days=work.settings.pending_days),
             created_at=work.now,
             changed_at=work.now,
@@ -335,7 +335,7 @@ def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithH
         state = RequestState.PROVISIONED
     else:
         state = RequestState.PENDING if row.configuration_id is None else RequestState.APPROVED
-    row.state, row.changed_at = state.value, work.now
+    row.state, row.changed_at = state, work.now
     row.expires_at = work.now + datetime.timedelta(days=days)
     work.record("request reinstated", row, state=row.state, days=days)
     work.session.flush()

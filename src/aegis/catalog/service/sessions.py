@@ -27,7 +27,7 @@ from aegis.catalog.database.tables import (
     UtcTime,
     new_id,
 )
-from aegis.catalog.records import Scope, UserRole
+from aegis.catalog.records import Scope
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import printable
 from aegis.catalog.service.passwords import hash_of, is_password, new_secret
@@ -250,7 +250,7 @@ def actor_of_rows(
     rows: Sequence[Any], *, scopes: frozenset[Scope] | None = None, token_product: str | None = None
 ) -> Actor:
     """The actor of rows that hold a person and one of their roles each."""
-    roles = {Held(role=UserRole(row.role), product_id=row.role_product) for row in rows if row.role is not None}
+    roles = {Held(role=row.role, product_id=row.role_product) for row in rows if row.role is not None}
     return Actor(
         user_id=rows[0].id,
         name=rows[0].name,

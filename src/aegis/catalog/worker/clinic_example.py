@@ -211,6 +211,6 @@ def _wait(catalog: Catalog, actor: Actor, job_id: str) -> None:
         if view.state is JobState.DONE:
             return
         if view.state in (JobState.FAILED, JobState.CANCELLED):
-            raise ConflictError(f"the example could not be built: {view.error or view.state.value}")
+            raise ConflictError(f"the example could not be built: {view.error or view.state}")
         time.sleep(0.2)
     raise ConflictError("the example could not be built in time; look at the jobs")

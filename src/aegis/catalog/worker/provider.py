@@ -101,7 +101,7 @@ class Provider:
             yield self._done(task, actor)
 
     def _tasks(self, work: Work, person: str) -> Iterator[_Task]:
-        owned = select(Product).where(Product.owner_id == person, Product.state != ProductState.RETIRED.value)
+        owned = select(Product).where(Product.owner_id == person, Product.state != ProductState.RETIRED)
         for product in work.session.scalars(owned.order_by(Product.created_at)):
             table = self._table(product.name)
             if table is None or product.policy is None:
@@ -237,9 +237,7 @@ class Provider:
 
 def _approved(work: Work, product: Product) -> list[Request]:
     """The requests that wait for a release, and for which none is being measured."""
-    measured = select(Release.request_id).where(
-        Release.state == ReleaseState.RECEIVED.value, Release.request_id.is_not(None)
-    )
+    measured = select(Release.request_id).where(Release.state == ReleaseState.RECEIVED, Release.request_id.is_not(None))
     query = select(Request).where(
         Request.product_id == product.id,
         in_state(RequestState.APPROVED, work.now),

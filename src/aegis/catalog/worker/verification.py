@@ -113,7 +113,7 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     if reason is None and request is not None:
         state = effective_state(request, work.now)
         if state is not RequestState.APPROVED:
-            reason = f"the request is {state.value} meanwhile"
+            reason = f"the request is {state} meanwhile"
     product = by_id(work, Product, row.product_id, lock=True)  # from here on nothing else enters its ledger
     assert product is not None
     if reason is None:
@@ -140,7 +140,7 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     row.attacks = list(measured.attacks)
     state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
     check_step(ReleaseState.RECEIVED, state_now, what="the release")
-    row.state, row.reason = state_now.value, reason
+    row.state, row.reason = state_now, reason
     work.record("release verified" if reason is None else "release refused", row, state=row.state, digest=row.digest)
     if reason is None:
         work.session.flush()

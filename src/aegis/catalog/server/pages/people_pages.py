@@ -16,11 +16,11 @@ from aegis.errors import NotFoundError
 routes = PageRoutes()
 
 ROLES = (
-    (UserRole.CONSUMER.value, "consumer: asks for access and downloads"),
-    (UserRole.EXPERT.value, "expert: proposes configurations and decides"),
-    (UserRole.REGISTRAR.value, "registrar: registers products and provides those"),
-    (UserRole.PROVIDER.value, "provider: pushes counts and releases"),
-    (UserRole.ADMIN.value, "administrator: people, audit, everything"),
+    (UserRole.CONSUMER, "consumer: asks for access and downloads"),
+    (UserRole.EXPERT, "expert: proposes configurations and decides"),
+    (UserRole.REGISTRAR, "registrar: registers products and provides those"),
+    (UserRole.PROVIDER, "provider: pushes counts and releases"),
+    (UserRole.ADMIN, "administrator: people, audit, everything"),
 )
 
 

@@ -18,8 +18,6 @@ from aegis.errors import InputError
 
 routes = PageRoutes()
 
-_STATES = {state.value for state in RequestState}
-
 
 @routes.get("/requests")
 def show_requests(context: PageContext) -> Response:
@@ -35,7 +33,7 @@ def show_of_product(context: PageContext) -> Response:
 
 def _list(context: PageContext, *, product: records.Product | None) -> Response:
     state = context.query.get("state", "")
-    state = state if state in _STATES else ""
+    state = state if state in set(RequestState) else ""
     mine = context.query.get("mine") == "1"
     with context.read() as work:
         page = requests.list_requests(
