@@ -23,13 +23,14 @@ from __future__ import annotations
 import csv
 import dataclasses
 import inspect
+import os
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
-from aegis.errors import OptionError
+from aegis.errors import OptionError, OutputError
 from aegis.registry import did_you_mean
 
 P = ParamSpec("P")
@@ -52,6 +53,7 @@ class Option:
         repeat: on the command line the option is repeated for each value; otherwise values are separated by commas.
         only_with: another option without which this one would not be used; of several, one is enough.
         writes: what is written to the path it names ("report"), said when it is done.
+        replaces: the options whose files it lets be replaced: none of them may be a file that another option names.
         variable: an environment variable that gives the value where the command line does not.
         secret: the value is not shown again.
         short: one letter for the command line ("-y").
@@ -67,6 +69,7 @@ class Option:
     repeat: bool = False
     only_with: str | tuple[str, ...] = ()
     writes: str | None = None
+    replaces: tuple[str, ...] = ()
     variable: str | None = None
     secret: bool = False
     short: str | None = None
@@ -123,6 +126,24 @@ class Options:
                     f"{field.flag} says something about {flags}, which is not given; "
                     f"add {flags} or leave {field.flag} out"
                 )
+
+        for field in fields_of(type(self)):
+            if field.option.replaces and getattr(self, field.name):
+                self._check_replaced(field.option.replaces)
+
+    def _check_replaced(self, outputs: tuple[str, ...]) -> None:
+        """Raise where a file that may be replaced is an input or another output: nobody means to lose a source."""
+        declared = [field.name for field in fields_of(type(self))]
+        named: dict[str, list[str]] = {}
+        for name in declared:
+            for path in _paths(getattr(self, name)):
+                named.setdefault(path, []).append(name)
+        for name in (name for name in outputs if name in declared):
+            for path in _paths(getattr(self, name)):
+                if len(named[path]) > 1:
+                    raise OutputError(
+                        f"{getattr(self, name)} is an input or another output of this command; choose another name"
+                    )
 
     def given(self) -> tuple[str, ...]:
         """The options that differ from their defaults."""
@@ -187,6 +208,15 @@ class Operation(Generic[P, O, R]):
 def operation(options: Callable[P, O]) -> Callable[[Callable[[O], R]], Operation[P, O, R]]:
     """Make a function of an ``options`` object callable with the options themselves."""
     return lambda function: Operation(options, function)
+
+
+def _paths(value: Any) -> list[str]:
+    """The files that an option may mean, links followed; a text that cannot be one is none."""
+    if isinstance(value, tuple | list):
+        return [path for each in value for path in _paths(each)]
+    if not isinstance(value, str | PurePath) or "://" in str(value) or "\0" in str(value):
+        return []
+    return [os.path.realpath(value)]
 
 
 def fields_of(options: type) -> tuple[Field, ...]:

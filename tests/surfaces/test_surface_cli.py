@@ -468,3 +468,34 @@ def test_the_next_command_names_the_engine(aegis: Callable[..., Any], tmp_path: 
     answer = aegis("inspect", "visits", "--engine", f"duckdb://{shop}")
     assert answer.status == 0, answer.err
     assert f"next: aegis advise visits --engine duckdb://{shop} " in answer.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "attack TABLE --original TABLE --report TABLE",
+        "compare TABLE --label y --quasi age --k 5 --report TABLE",
+        "tune TABLE --quasi age --k-values 5 --report TABLE",
+        "evaluate TABLE --label y --generate 2 --report TABLE",
+        "advise TABLE --label y --generate 2 --report roles.yaml --roles roles.yaml",
+        "sanitize TABLE --private y --adversary age --out TABLE",
+        "release other.csv --rows-of TABLE --policy policy.yaml --out TABLE",
+        "apply other.csv --config masks.yaml --roles roles.yaml --out roles.yaml",
+        "anonymize TABLE --method boxes --quasi age --k 5 --out boxes.csv --model ./folder/../boxes.csv",
+    ],
+)
+def test_no_output_takes_the_place_of_what_another_option_names(
+    aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    names = ("table.csv", "roles.yaml", "boxes.csv")
+    for name in names:
+        (tmp_path / name).write_text("age,y\n30,no\n40,yes\n", encoding="utf-8")
+    (tmp_path / "link.csv").symlink_to("table.csv")
+    for table in ("table.csv", "link.csv"):
+        answer = aegis(*arguments.replace("TABLE", "table.csv", 1).replace("TABLE", table).split(), "--overwrite")
+        assert answer.status == 2
+        assert "is an input or another output of this command" in answer.err
+        for name in names:
+            assert (tmp_path / name).read_text(encoding="utf-8").startswith("age,y")

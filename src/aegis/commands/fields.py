@@ -56,7 +56,9 @@ Data = Annotated[
     ),
 ]
 Seed = Annotated[int, Option("Equal seeds give equal results.")]
-Overwrite = Annotated[bool, Option("Replace output files that exist.")]
+Overwrite = Annotated[
+    bool, Option("Replace output files that exist.", replaces=("out", "report", "model", "fitted", "mapping"))
+]
 """For operations that always write; see `replacing`."""
 Report = Annotated[PathLike | None, Option("Write a self-contained HTML report here.", writes="report")]
 Label = Annotated[str | None, Option("The column to be predicted.", section=ROLES)]
@@ -85,7 +87,7 @@ AllCores = Annotated[
 
 def replacing(*outputs: str) -> Option:
     """``--overwrite`` of an operation that writes only where one of these ``outputs`` is given."""
-    return Option("Replace output files that exist.", only_with=outputs)
+    return Option("Replace output files that exist.", only_with=outputs, replaces=outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
