@@ -470,6 +470,15 @@ def test_the_next_command_names_the_engine(aegis: Callable[..., Any], tmp_path: 
     assert f"next: aegis advise visits --engine duckdb://{shop} " in answer.err
 
 
+def test_a_summary_is_added_to_where_it_is(aegis: Aegis, tmp_path: Path) -> None:
+    table, home = tmp_path / "table.csv", tmp_path / "summary"
+    table.write_text("age,y\n" + "30,no\n40,yes\n" * 60, encoding="utf-8")
+    first = aegis("summarize", table, "--label", "y", "--generate", "2", "--no-race", "--out", home)
+    assert first.status == 0, first.err
+    again = aegis("summarize", table, "--append", home, "--out", home, "--overwrite")
+    assert again.status == 0, again.err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
