@@ -3,7 +3,7 @@
 #   make coverage            which lines the tests of the rooms reach; fails below the floor in pyproject.toml
 #   make papers              the papers repeated, from the data in AEGIS_DATASETS; an hour of two cores, can be stopped
 #   make docs                the documentation as a site in site/; a warning is an error
-#   make hooks               lint, types, contracts and generated pages before every commit
+#   make hooks               lint, types, contracts, generated pages and docs before every commit
 PYTHON ?= python3
 JOBS   ?= 2
 VENV   := .venv
@@ -17,9 +17,13 @@ export PYTHONDONTWRITEBYTECODE =
 ROOM_TESTS = $(wildcard $(foreach place,tests tests/unit tests/catalog src/aegis src/aegis/candidates src/aegis/catalog \
 	src/aegis/catalog/server,$(place)/$(ROOM)) tests/contracts/test_$(ROOM)_contract.py tests/engines/test_$(ROOM)_*.py) \
 	$(ALSO_$(ROOM))
-# What a new operation, command or public function is held to beside its room's own tests.
+# What a new operation or public function is held to beside its room's own tests.
 ALSO_library = tests/contracts/test_results_contract.py tests/contracts/test_front_door.py
-ALSO_commands = tests/contracts/test_commands_contract.py
+# Rooms of the catalog that are tested through others.
+ALSO_client = tests/catalog/api/test_client_changes.py tests/catalog/api/test_catalog_end_to_end.py
+ALSO_records = tests/catalog/api/test_api_contract.py
+ALSO_server = tests/catalog/api/test_api_contract.py tests/catalog/pages/test_surface_web_plumbing.py
+ALSO_worker = tests/catalog/service/test_service_jobs.py tests/catalog/service/test_service_provider.py
 
 .PHONY: demo setup test room system lint types contracts reference docs compiled unit coverage hooks papers clean
 

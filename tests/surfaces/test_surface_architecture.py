@@ -6,11 +6,15 @@ That its picture is the import graph is part of the check of the generated pages
 from __future__ import annotations
 
 import csv
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
 import grimp
+import pytest
 
 from aegis.library.clinic import write_clinic
 
@@ -30,6 +34,29 @@ def in_order(container: str) -> list[str]:
 def test_every_room_is_described_once_and_in_order() -> None:
     described = re.findall(r"^\| `(\w+)` \| \S", PAGE, flags=re.MULTILINE)
     assert described == [*in_order("aegis"), *in_order("aegis.library")]
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        room
+        for package, folder in (("aegis", "src/aegis"), ("aegis.catalog", "src/aegis/catalog"))
+        for room in in_order(package)
+        if (ROOT / folder / room).is_dir()
+    ],
+)
+def test_every_room_has_tests_that_make_finds_by_its_name(room: str) -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("there is no make: install it to look for the tests of each room")
+    apart = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    told = subprocess.run(
+        [make, "--dry-run", "room", f"ROOM={room}"], cwd=ROOT, env=apart, capture_output=True, text=True, check=True
+    )
+    (paths,) = re.findall(r"bin/pytest (.*)", told.stdout)
+    named = [ROOT / path for path in paths.split()]
+    assert [path for path in named if not path.exists()] == []
+    assert [file for path in named for file in (path.rglob("test_*.py") if path.is_dir() else [path])]
 
 
 def test_steps_that_operations_share_call_no_operation() -> None:
