@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from aegis.candidates.search.board import Board
 from aegis.library.clinic import write_clinic
 
+PRESSED = """
+import os, signal, sys, threading
+from ibis.backends.duckdb import Backend
+asked, when = Backend.raw_sql, int(sys.argv.pop(1))
+def pressed(self, *query, **options):
+    global when
+    when -= 1
+    if when == 0:
+        threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+    return asked(self, *query, **options)
+Backend.raw_sql = pressed
+from aegis.main import run
+run()
+"""
 
-def _interrupted(arguments: list[str], after_seconds: float) -> tuple[int, str]:
-    child = subprocess.Popen(
-        [sys.executable, "-m", "aegis", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_clinic(tmp_path_factory.mktemp("clinic"), rows=20_000)
+
+
+@pytest.mark.parametrize("question", [1, 3, 6])
+def test_counting_can_be_interrupted(patients: Path, tmp_path: Path, question: int) -> None:
+    """Pressed while the engine answers one of the questions that are put to it."""
+    arguments = ["summarize", str(patients), "--generate", "3", "--no-race", "--out", str(tmp_path / "s")]
+    done = subprocess.run(
+        [sys.executable, "-c", PRESSED, str(question), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
-    time.sleep(after_seconds)
-    child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=120)
-    return child.returncode, err
+    assert (done.returncode, done.stdout) == (130, ""), done.stderr
+    assert done.stderr.strip().splitlines()[-1] == "interrupted; nothing was left half-written"
+    assert "error" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("after_seconds", [0.8, 1.6, 2.4])
-def test_counting_can_be_interrupted(tmp_path: Path, after_seconds: float) -> None:
-    table = write_clinic(tmp_path / "clinic", rows=60_000)
-    status, err = _interrupted(
-        ["summarize", str(table), "--generate", "3000", "--out", str(tmp_path / "s")], after_seconds
-    )
-    if status == 0:
-        pytest.skip("the machine was faster than the interruption")
-    # Before the command line is loaded nothing can be said but nothing is lost either.
-    assert status in (130, -signal.SIGINT), err
-    assert "cannot be read" not in err
-    assert "internal error" not in err
-    assert not (tmp_path / "s").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["clinic"]
+def test_an_interrupted_search_keeps_the_best_so_far(
+    aegis: Callable[..., Any], patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pressed once, as soon as something was found."""
+    weigh, left = Board.count, ["one"]
 
+    def pressed(self: Board[Any], nodes: int = 1) -> None:
+        weigh(self, nodes)
+        if left and self.best > -math.inf:
+            left.clear()
+            signal.raise_signal(signal.SIGINT)
 
-def test_an_interrupted_search_keeps_the_best_so_far(tmp_path: Path) -> None:
-    table = write_clinic(tmp_path / "clinic", rows=12_000)
-    best = tmp_path / "best.yaml"
-    status, err = _interrupted(
-        ["search", str(table), "--policy", str(tmp_path / "clinic/policy.yaml"), "--seconds", "60", "--out", str(best)],
-        8.0,
-    )
-    if status == 0:
-        pytest.skip("the machine was faster than the interruption")
-    assert status == 130, err
-    assert "internal error" not in err
-    # Interrupted while the code is still being compiled there is no best yet.
-    assert best.exists() == ("best so far" in err)
+    monkeypatch.setattr(Board, "count", pressed)
+    policy, best = patients.with_name("policy.yaml"), tmp_path / "best.yaml"
+    answer = aegis("search", patients, "--policy", policy, "--seconds", "60", "--out", best)
+    assert answer.status == 130, answer.err
+    assert "best so far" in answer.err
+    assert "internal error" not in answer.err
+    assert aegis("check", patients, "--policy", policy, "--config", best).status == 0
 
 
 @pytest.mark.parametrize("module", ["typer", "aegis.commands.command", "aegis.library.inspect", "duckdb"])

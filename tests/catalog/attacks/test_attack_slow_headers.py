@@ -58,13 +58,11 @@ def answered(connection: socket.socket) -> bytes:
 
 def test_headers_that_never_end_are_answered_and_closed() -> None:
     with served(header_seconds=0.4, most_of_address=None) as address, ExitStack() as until_end:
-        began = time.monotonic()
         slow = [until_end.enter_context(connected(address, b"GET / HTTP/1.1\r\nHost: x\r\nX-")) for _ in range(50)]
         silent = until_end.enter_context(connected(address, b""))
         assert httpx.get(f"http://{address[0]}:{address[1]}/").text == "ok"
         for connection in [*slow, silent]:
             assert answered(connection).startswith(b"HTTP/1.1 408 ")
-        assert time.monotonic() - began < 5
 
 
 def test_a_trickle_of_headers_is_no_way_round() -> None:

@@ -17,7 +17,9 @@ SCRIPT = """
 import sys, time
 from aegis.evaluation.parallel import in_parallel
 
-def nap(base, seconds):
+def nap(began, seconds):
+    if seconds:
+        open(began, "a").close()
     try:
         time.sleep(seconds)
     except KeyboardInterrupt:
@@ -26,7 +28,7 @@ def nap(base, seconds):
 
 if __name__ == "__main__":
     try:
-        for task, answer in in_parallel(nap, None, [0.0, 60.0, 61.0, 62.0], jobs=2):
+        for task, answer in in_parallel(nap, sys.argv[1], [0.0, 60.0, 61.0, 62.0], jobs=2):
             print(task, answer, flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
@@ -41,20 +43,23 @@ def test_every_task_is_answered_once(jobs: int) -> None:
 
 
 def test_ctrl_c_ends_the_workers_and_gives_what_they_still_say(tmp_path: Path) -> None:
-    script = tmp_path / "naps.py"
+    script, began = tmp_path / "naps.py", tmp_path / "began"
     script.write_text(SCRIPT, encoding="utf-8")
     # a job in the background ignores Ctrl-C, and so would everything it starts
     ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         process = subprocess.Popen(
-            [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
+            [sys.executable, str(script), str(began)], stdout=subprocess.PIPE, text=True, start_new_session=True
         )
     finally:
         signal.signal(signal.SIGINT, ignored)
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "0.0 done\n"
-        time.sleep(2.0)  # the next nap has begun
+        deadline = time.monotonic() + 60
+        while not began.exists():
+            assert time.monotonic() < deadline, "no other nap began within a minute"
+            time.sleep(0.02)
         os.killpg(process.pid, signal.SIGINT)
         said, _ = process.communicate(timeout=40)
     finally:
