@@ -140,7 +140,7 @@ class Options:
                 named.setdefault(path, []).append(name)
         for name in (name for name in outputs if name in declared):
             for path in _paths(getattr(self, name)):
-                if len(named[path]) > 1 and not os.path.isdir(path):  # a summary may be added to where it is
+                if len(named[path]) > 1 and not Path(path).is_dir():  # a summary may be added to where it is
                     raise OutputError(
                         f"{getattr(self, name)} is an input or another output of this command; choose another name"
                     )

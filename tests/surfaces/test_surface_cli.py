@@ -475,7 +475,7 @@ def test_a_summary_is_added_to_where_it_is(aegis: Aegis, tmp_path: Path) -> None
     table.write_text("age,y\n" + "30,no\n40,yes\n" * 60, encoding="utf-8")
     first = aegis("summarize", table, "--label", "y", "--generate", "2", "--no-race", "--out", home)
     assert first.status == 0, first.err
-    again = aegis("summarize", table, "--append", home, "--out", home, "--overwrite")
+    again = aegis("summarize", table, "--append", home, "--part", "more", "--out", home, "--overwrite")
     assert again.status == 0, again.err
 
 
