@@ -24,6 +24,7 @@ import csv
 import dataclasses
 import inspect
 import os
+import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper
@@ -270,6 +271,15 @@ def listed(columns: Sequence[str]) -> str:
     'age, "last, first"'
     """
     return ", ".join('"{}"'.format(name.replace('"', '""')) if set(name) & set(',"') else name for name in columns)
+
+
+def word(text: object) -> str:
+    """A path or a name as a shell takes it: one word, whatever characters it has.
+
+    >>> word("my file.csv"), word("age"), word("x;touch pwned #")
+    ("'my file.csv'", 'age', "'x;touch pwned #'")
+    """
+    return shlex.quote(str(text))
 
 
 def _several(value: Any) -> tuple[Any, ...]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import urlsplit
 
 from aegis.commands.fields import READING, ROLE_OPTIONS, Reading
-from aegis.data.shell import word as word
 from aegis.errors import AegisError
 from aegis.operation import Options, fields_of, listed
+from aegis.operation import word as word
 from aegis.plural import count
 
 if TYPE_CHECKING:  # a call from Python draws nothing, so rich is loaded by whoever draws

@@ -33,9 +33,9 @@ from aegis.counts.summary import (
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MaskError, OutputError, SummaryError
+from aegis.masking.configuration import build_mask
 from aegis.masking.mask import Mask
 from aegis.masking.partition import Channel, Partition
-from aegis.masking.specification import build_mask
 from aegis.masking.transition import Transition
 
 FORMAT_VERSION = 1

@@ -6,10 +6,13 @@ where a column holds any: a number that lost its last digits would make two keys
 
 Of a Parquet file some blocks of rows can be read without the rest. A sample that the engine draws after reading costs a
 pass over every column; asked for rows by their number in the file, it skips the pages in between.
+
+Rows at random, and small tables of our own beside an engine's, are what engines do each in their own way.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -19,7 +22,6 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from aegis.data import spark
-from aegis.data.dialect import sampled
 from aegis.data.interruption import is_interruption
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles, Schema
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import ibis.expr.types as ir
+    import pyarrow as pa
 
 
 _ROWS = 2048  # DuckDB reads this many rows at a time
@@ -162,3 +165,30 @@ def kind_of(kind: dt.DataType) -> Kind:
     if kind.is_timestamp():
         return Kind.TIMESTAMP
     return Kind.TEXT
+
+
+# Spark's random numbers with a seed; Ibis knows only those without.
+_rand: Any = ibis.udf.scalar.builtin(lambda seed: None, name="rand", signature=(("int64",), "float64"))
+
+
+def sampled(table: ir.Table, fraction: float, *, seed: int) -> ir.Table:
+    """Each row with probability ``fraction``.
+
+    PostgreSQL draws by the seed of its session, which is set now: the sample must be the next thing asked of it.
+    Engines without a seed draw as they please.
+    """
+    backend = table.get_backend()
+    if backend.name == "duckdb":
+        return table.sample(fraction, method="row", seed=seed)
+    if backend.name == "pyspark":
+        return table.filter(_rand(seed) < fraction)
+    if backend.name == "postgres":
+        backend.raw_sql(f"SELECT setseed({seed % 1_000_003 / 1_000_003!r})").close()
+    return table.filter(ibis.random() < fraction)
+
+
+def lookup_table(backend: Any, table: pa.Table) -> ir.Table:
+    """``table`` as an expression that queries of ``backend`` may join."""
+    if backend.name == "pyspark":
+        return spark.placed(backend, table, f"aegis_lookup_{secrets.token_hex(6)}")
+    return ibis.memtable(table)

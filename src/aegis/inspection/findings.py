@@ -25,7 +25,6 @@ from aegis.data.schema import Notation, Role
 from aegis.data.written_values import misfits
 from aegis.inspection.associations import Association, associations
 from aegis.inspection.first_rows import LOOKED_AT, FirstRows, as_numbers, first_rows
-from aegis.inspection.person_column import agreeing_traits
 from aegis.inspection.profile import Profile
 from aegis.inspection.role_words import TRAITS, names_somebody, words_of
 
@@ -45,6 +44,9 @@ _READ_BY = {
 _MONTHS = 12
 _MOSTLY = 0.97
 _SHAPE_BARS = 12
+_PAIRS = 100
+"""So many pairs of rows must share a value before they say something."""
+_AGREE, _BY_CHANCE, _TOLD = 0.99, 0.9, 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,10 +205,43 @@ def _people(profile: Profile, table: pa.Table, coded: FirstRows) -> tuple[People
         if (column.role or column.suggested) is Role.IDENTIFYING:
             people.append(People(column=column.name, people=column.distinct, rows=present))
         elif column.role is None and column.name not in traits and column.kind in (Kind.TEXT, Kind.INTEGER):
-            agree_in = agreeing_traits(_exact(table[column.name]), traits)
+            agree_in = _agreeing_traits(_exact(table[column.name]), traits)
             if len(agree_in) >= 2:
                 people.append(People(column=column.name, people=column.distinct, rows=present, agree_in=agree_in))
     return tuple(people)
+
+
+def _agreeing_traits(column: Codes, traits: Mapping[str, Codes]) -> tuple[str, ...]:
+    """The traits in which rows agree that share a value of ``column``, though rows by chance do not.
+
+    Where those are two, such as sex and year of birth, the values are people: a zip code has one city, and not one sex;
+    a first name has one sex, and not one year of birth. A trait that says nothing beside another one is not counted.
+    """
+    order = np.argsort(column, kind="stable")
+    first, second = order[:-1], order[1:]
+    same = (column[first] == column[second]) & (column[first] > 0)
+    first, second = first[same], second[same]
+    if len(first) < _PAIRS:
+        return ()
+    agreeing: list[str] = []
+    for name, codes in traits.items():
+        shares = np.bincount(codes) / len(codes)
+        if float(shares @ shares) > _BY_CHANCE or float((codes[first] == codes[second]).mean()) < _AGREE:
+            continue
+        if not any(_told(codes, traits[other]) for other in agreeing):
+            agreeing.append(name)
+    return tuple(agreeing)
+
+
+def _told(codes: Codes, by: Codes) -> bool:
+    """Whether one trait is known from the other nearly always."""
+    width = int(codes.max()) + 1
+    pairs, counts = np.unique(by * width + codes, return_counts=True)
+    most = np.zeros(int(by.max()) + 1, dtype=np.int64)
+    np.maximum.at(most, pairs // width, counts)
+    guessed = np.bincount(codes).max()
+    right = most.sum()
+    return bool(right - guessed >= _TOLD * (len(codes) - guessed))
 
 
 def _exact(column: pa.ChunkedArray) -> Codes:

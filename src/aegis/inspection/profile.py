@@ -12,12 +12,12 @@ from aegis.data.kind import DATES, Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError
 from aegis.inspection.identifying_text import texts_that_identify
-from aegis.inspection.person_column import several_rows_each
 from aegis.inspection.role_words import (
     EARLIER,
     NUMBERS,
     OUTCOMES,
     PEOPLE,
+    PERSON_NAMES,
     SURE_LABELS,
     THINGS,
     is_longitude,
@@ -30,6 +30,9 @@ from aegis.result import Result, plain
 _FEW_CLASSES = 20
 _LABELLED = 0.8
 """A column that fewer rows have a value of is not the first to be predicted."""
+_FEWEST = 20
+_MOST_ROWS = 1000
+"""Whoever has more rows than that is a thing: a ward, a shop, a machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,3 +213,30 @@ def suggest_role(
     if distinct <= 1:
         return Role.INSENSITIVE, "constant"
     return Role.INSENSITIVE, "nothing suggests otherwise"
+
+
+def several_rows_each(name: str, kind: Kind, *, distinct: int, present: int) -> float | None:
+    """How many rows somebody has on average, where a column looks as if it said whose rows they are; else None.
+
+    Its name may say that it is something else: a postal code is a code of a place.
+
+    >>> several_rows_each("patient_nbr", Kind.INTEGER, distinct=70_000, present=100_000)
+    1.4285714285714286
+    >>> several_rows_each("destination_id", Kind.TEXT, distinct=9_000, present=100_000) is None
+    True
+    """
+    if kind not in (Kind.TEXT, Kind.INTEGER) or distinct <= _FEWEST or distinct >= 0.98 * present:
+        return None
+    words = words_of(name)
+    if _is_something_else(words) or present > _MOST_ROWS * distinct:
+        return None
+    of_people = bool(words & PEOPLE) and (bool(words & NUMBERS) or len(words) == 1)
+    of_nothing_else = bool(words) and words <= NUMBERS and distinct >= 0.02 * present
+    if of_people or words & PERSON_NAMES or of_nothing_else:
+        return present / distinct
+    return None
+
+
+def _is_something_else(words: set[str]) -> bool:
+    about = words - {"household", "personal"}
+    return names_role(about, Role.QUASI_IDENTIFYING) or names_role(about, Role.SENSITIVE)

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, count_rows, encode, plain, to_numpy
 from aegis.counts.joint import Histogram
-from aegis.data.dataset import Dataset
-from aegis.data.dialect import sampled
+from aegis.data.dataset import Dataset, sampled
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.data.schema import Role

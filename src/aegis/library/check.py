@@ -14,8 +14,8 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles, Schema
 from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
 from aegis.library.ledgers.row_by_row import released_files
-from aegis.library.tables.judging import classes_of, read_policy, refuse_sanitized, why_not
-from aegis.library.tables.masked_data import check_identifying, masked_data, roles_with
+from aegis.library.tables.judging import check_identifying, classes_of, read_policy, refuse_sanitized, why_not
+from aegis.library.tables.masked_data import masked_data, roles_with
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies, one_configuration
 from aegis.library.tables.unlisted import unlisted

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from aegis.commands.release import Release
 from aegis.data.engine import read_frame
+from aegis.inspection.telling import told_columns, told_warning
 from aegis.library.ledgers.row_by_row import SameRows
 from aegis.library.releasing.listed_values import listed_values
 from aegis.library.releasing.release_attacks import attack_draft, attacks_wanted
@@ -21,7 +22,6 @@ from aegis.library.releasing.release_certificate import certificate_of, utility_
 from aegis.library.releasing.release_draft import draft_of, measure_draft, output_paths
 from aegis.library.releasing.release_judgement import judge_release, remember_release, treated
 from aegis.library.releasing.release_source import count_published, fitted_configuration, open_source
-from aegis.library.releasing.told_columns import told_columns, told_warning
 from aegis.library.tables.unlisted import named_warning
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict

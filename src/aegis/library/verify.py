@@ -23,7 +23,7 @@ from aegis.library.releasing.certified_claims import (
     check_masked,
     check_promise,
 )
-from aegis.library.tables.masked_data import pseudonymous
+from aegis.library.tables.judging import pseudonymous
 from aegis.library.tables.proposals import find_hierarchies
 from aegis.library.tables.written import measure_written, open_written
 from aegis.operation import operation

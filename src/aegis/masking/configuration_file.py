@@ -25,11 +25,10 @@ from aegis.data.output import write_text
 from aegis.data.schema import Roles
 from aegis.data.yaml_text import part_of
 from aegis.errors import ConfigurationError, HierarchyError, InputError, OutputError
-from aegis.masking.configuration import Configuration
+from aegis.masking.configuration import Configuration, build_mask
 from aegis.masking.mask import Mask
 from aegis.masking.masks.generalize import Generalize
-from aegis.masking.published_format import is_published, masks_of_published
-from aegis.masking.specification import build_mask
+from aegis.masking.published_format import masks_of_published
 from aegis.masking.transition import Chain
 
 VERSION = 1
@@ -89,7 +88,7 @@ def configurations_from_mapping(
     """All configurations of what a file holds, once it is parsed; ``name`` is for one that does not say its own."""
     if not isinstance(content, Mapping) or not content:
         raise ConfigurationError("a configuration is written as {column: mask}")
-    if is_published(content):
+    if _is_published(content):
         label, masks = masks_of_published(content)
         return [Configuration(name=name, masks=masks, label=label)]
     source = _Hierarchies(declared=hierarchies or {}, inline=_inline(content), folder=folder)
@@ -102,6 +101,12 @@ def configurations_from_mapping(
     _check_version(content)
     shared = {key: content[key] for key in ("label", "roles") if key in content}
     return [_one(_full_form(content_of, shared), str(each_name), source) for each_name, content_of in listed.items()]
+
+
+def _is_published(content: Mapping[str, Any]) -> bool:
+    """Whether a file holds the YAML of the published Aegis."""
+    masking = content.get("masking")
+    return isinstance(masking, Mapping) and "attributes" in masking
 
 
 def certified_configuration(content: Mapping[str, Any]) -> Configuration:

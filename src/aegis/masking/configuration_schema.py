@@ -11,11 +11,11 @@ from collections.abc import Collection
 from typing import Any
 
 from aegis.data.schema import Role
+from aegis.masking.configuration import mask_aliases
 from aegis.masking.configuration_file import VERSION
 from aegis.masking.mask import MASKS, Mask
 from aegis.masking.parameter import SCALARS, default, parameters_of
 from aegis.masking.published_format import FUNCTIONS
-from aegis.masking.specification import mask_aliases
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NULL = {"type": "null"}

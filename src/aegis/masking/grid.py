@@ -1,16 +1,19 @@
-"""Where numbers, dates and times are cut: on a regular grid, or at an edge between two values of a column.
+"""Where numbers, dates and times are cut: on a regular grid, at an edge between two values, or at a rounded end.
 
 A grid is computed the same way by numpy and by an engine. Ends like 0.3 have no exact double, so a grid holds its width
 and origin as scaled integers and compares a value with the double nearest to the decimal end. Thus 0.3 lies in
 [0.3, 0.4) as people expect, in both faces.
 
 Edges are published: in the masked table, in its certificate, in the configuration. One that stands on a value says that
-somebody has it, a birthday or a salary that is his alone. So an edge lies between two values where there is room.
+somebody has it, a birthday or a salary that is his alone. So an edge lies between two values where there is room, and
+ends are rounded outward: buckets between the smallest and the largest number would give away who earns most. Where
+buckets are open beyond their ends a few records lie beyond each.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -21,11 +24,14 @@ from numpy.typing import NDArray
 
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
+from aegis.masking.parameter import fifteen_digits
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
+FEW = 5
+"""So many records lie at or beyond an end that is open; one in twenty where there are fewer than a hundred."""
 _LIMIT = 2**53  # whole numbers beyond it are not exact as doubles
 _MOST_DECIMALS = 12
 
@@ -154,3 +160,41 @@ def moment_between(low: np.datetime64, high: np.datetime64, kind: Kind) -> date 
     begins = (before.astype(f"datetime64[{stretch}]").astype(before.dtype) for stretch in stretches)
     moment: date | datetime = next((begin for begin in begins if begin > first), last).tolist()
     return moment
+
+
+def round_ends(values: Values) -> tuple[float, float]:
+    """Round numbers around the smallest and the largest of sorted values, each less than a third of the spread away.
+
+    Whole numbers of which there are at most ten between the ends are like categories, and stay.
+
+    >>> round_ends(np.array([17, 43, 90])), round_ends(np.array([20_000.0, 987_657.0])), round_ends(np.array([1, 4]))
+    ((10.0, 90.0), (0.0, 1000000.0), (1.0, 4.0))
+    """
+    low, high = float(values[0]), float(values[-1])
+    spread = high - low
+    if not sys.float_info.min <= spread / 10 < math.inf:
+        return low, high
+    step = _round_number_from(spread / 10)
+    if values.dtype.kind in "iu":
+        step = max(step, 1.0)
+    ends = math.floor(low / step) * step, math.ceil(high / step) * step
+    return (fifteen_digits(ends[0]), fifteen_digits(ends[1])) if all(map(math.isfinite, ends)) else (low, high)
+
+
+def without_few(values: Values, counts: NDArray[Any]) -> Values:
+    """The sorted values between the ends that a few records lie at or beyond; all where that leaves one or none.
+
+    >>> without_few(np.array([1, 2, 3, 900]), np.array([40, 30, 30, 1])).tolist()
+    [1, 2, 3]
+    """
+    records = np.asarray(counts[: len(values)], dtype=np.float64)
+    few = min(FEW, max(1.0, records.sum() / 20))
+    first = int(np.searchsorted(np.cumsum(records), few * (1 - 1e-12)))
+    last = len(values) - 1 - int(np.searchsorted(np.cumsum(records[::-1]), few * (1 - 1e-12)))
+    return values[first : last + 1] if first < last else values
+
+
+def _round_number_from(number: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is no smaller."""
+    power = 10.0 ** math.floor(math.log10(number))
+    return next((digit * power for digit in (1, 2, 5) if digit * power >= number * (1 - 1e-12)), 10 * power)

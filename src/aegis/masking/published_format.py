@@ -23,12 +23,6 @@ FUNCTIONS: dict[str, tuple[type[Mask], dict[str, str]]] = {
 """What each function of theirs is here, and what its parameters are called."""
 
 
-def is_published(content: Mapping[str, Any]) -> bool:
-    """Whether this is such a configuration."""
-    masking = content.get("masking")
-    return isinstance(masking, Mapping) and "attributes" in masking
-
-
 def masks_of_published(content: Mapping[str, Any]) -> tuple[str | None, dict[str, Mask]]:
     """The label it names, and the mask of each column."""
     attributes = content["masking"]["attributes"]

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
-from aegis.data.dialect import lookup_table
+from aegis.data.dataset import lookup_table
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind, Values
 from aegis.data.schema import Schema

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aegis.data.output import PRIVATE, PUBLIC, check_free, draft_of, drafts_of
-from aegis.data.shell import word
 from aegis.errors import DataError, InputError, MissingExtraError, VerificationError
+from aegis.operation import word
 from aegis.releases.certificate import digest
 from aegis.releases.hashed_json import without_repeated_keys
 

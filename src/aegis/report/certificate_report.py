@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aegis.data.shell import word
 from aegis.errors import AegisError
-from aegis.masking.specification import build_mask
+from aegis.masking.configuration import build_mask
+from aegis.operation import word
 from aegis.report.figures import MORE_THAN_ALL, count, figure, listed, percent
 from aegis.report.page import Entry, Fact, picture, render_page
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aegis.data.shell import word
+from aegis.operation import word
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import count, figure, percent, seconds

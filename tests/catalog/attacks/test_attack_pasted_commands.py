@@ -16,8 +16,8 @@ from sqlalchemy import update
 from aegis.catalog.database.tables import Configuration, Release
 from aegis.catalog.service import configurations, products, requests, sessions
 from aegis.catalog.service.checks import checked_file_stem, checked_line
-from aegis.data.shell import word
 from aegis.errors import InputError
+from aegis.operation import word
 from aegis.report.certificate_report import certificate_parts
 
 HOSTILE = (

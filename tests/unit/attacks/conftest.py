@@ -14,7 +14,7 @@ from aegis.attacks.scene import Scene
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.library.releasing.attack_scene import held_release, people_of, with_its_hidden
-from aegis.masking.specification import build_mask
+from aegis.masking.configuration import build_mask
 from aegis.privacy.policy import Policy
 
 Staged = Callable[..., Scene]

@@ -20,7 +20,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import OptionError
 from aegis.library.releasing.attack_scene import held_release
-from aegis.masking.specification import build_mask
+from aegis.masking.configuration import build_mask
 
 AGES = Domain.of(Kind.INTEGER, [18, 25, 31, 39, 40, 64], missing=True)
 ZIPS = Domain.of(Kind.TEXT, ["02101", "02102", "10001", "1000"])

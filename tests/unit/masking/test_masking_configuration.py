@@ -20,7 +20,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Column, Roles, Schema
 from aegis.errors import ConfigurationError, InputError, MaskError
 from aegis.masking.catalogue import catalogue, form_masks
-from aegis.masking.configuration import Configuration
+from aegis.masking.configuration import Configuration, build_mask, mask_aliases
 from aegis.masking.configuration_file import (
     configurations_from_mapping,
     load_configurations,
@@ -32,7 +32,6 @@ from aegis.masking.mask import MASKS
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.ranges import Ranges
 from aegis.masking.masks.suppress import Suppress
-from aegis.masking.specification import build_mask, mask_aliases
 from aegis.masking.transition import Chain
 
 DEGREES = Hierarchy.of([["BSc", "higher", "*"], ["MSc", "higher", "*"], ["9th", "school", "*"]])

@@ -7,10 +7,10 @@ import pytest
 
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
+from aegis.masking.grid import round_ends, without_few
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.ranges import Ranges
-from aegis.masking.round_ends import round_ends, without_few
 
 PAY = np.arange(20_000, 60_000, 100)
 

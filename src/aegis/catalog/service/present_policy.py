@@ -16,7 +16,7 @@ from aegis.catalog.records import PresentPolicy, Standing
 from aegis.catalog.service.schema import policy_of, roles_of, schema_of
 from aegis.data.schema import Role
 from aegis.errors import AegisError
-from aegis.library.tables.masked_data import means_nothing
+from aegis.library.tables.judging import means_nothing
 from aegis.masking.configuration_file import certified_configuration
 from aegis.privacy.model import ROUNDING, Model
 from aegis.privacy.policy import Policy, narrowed

@@ -18,9 +18,9 @@ from aegis.counts.joint import Histogram
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, MaskError, RoleError
+from aegis.masking.configuration import build_mask
 from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
-from aegis.masking.specification import build_mask
 from aegis.masking.transition import transition
 
 MOST_ROWS = 200

@@ -13,8 +13,8 @@ from typing import Any
 from aegis.catalog.database.tables import Product, Request
 from aegis.catalog.service.present_policy import objections
 from aegis.data.schema import Role
-from aegis.data.shell import word
 from aegis.errors import VerificationError
+from aegis.operation import word
 
 
 def check_columns(released: Sequence[str], request: Request, product: Product) -> None:

@@ -12,13 +12,12 @@ from aegis.candidates.synthesis.candidate import SyntheticCandidate
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.data.shell import word
 from aegis.errors import PolicyError, RoleError
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
 from aegis.library.advising.boxes_together import counts_for_boxes, judge_boxes
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
-from aegis.operation import listed
+from aegis.operation import listed, word
 from aegis.plural import count
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.models.k_anonymity import KAnonymity

@@ -13,12 +13,12 @@ from typing import Any
 from aegis.commands.start import Start
 from aegis.data.output import check_apart, check_free
 from aegis.data.project import PROJECT_FILE, Project
-from aegis.data.shell import word
 from aegis.errors import OutputError
 from aegis.library.guided.candidate_release import AttackFigures, GuidedRelease, exposing, exposure_words
 from aegis.library.guided.changes import ColumnChange
 from aegis.library.guided.comparison import ComparedCandidate, Comparison
 from aegis.library.guided.looking import Look
+from aegis.operation import word
 from aegis.releases.certificate import certificate_paths
 from aegis.releases.write import check_format
 from aegis.result import Result

@@ -10,9 +10,9 @@ import numpy as np
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
-from aegis.data.shell import word
 from aegis.errors import OtherLedgerError
 from aegis.library.tables.written import open_written
+from aegis.operation import word
 from aegis.releases.table_register import DerivedTable, derived_tables, note_derived, register_key
 from aegis.releases.table_sketch import Sketch, is_sketched, sketch_of
 

@@ -15,7 +15,6 @@ from collections.abc import Collection, Mapping
 
 from aegis.commands.fields import WithLedger
 from aegis.data.schema import Role, Roles
-from aegis.data.shell import word
 from aegis.errors import LedgerError
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.recognition import path_of
@@ -24,6 +23,7 @@ from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.suppress import Suppress
+from aegis.operation import word
 from aegis.privacy.model import Model
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Bound

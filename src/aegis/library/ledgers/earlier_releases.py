@@ -16,8 +16,7 @@ from aegis.arrays import Codes
 from aegis.counts.answer import ask, encode, plain
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import group_tuples
-from aegis.data.dataset import Dataset
-from aegis.data.dialect import lookup_table
+from aegis.data.dataset import Dataset, lookup_table
 from aegis.data.engine import as_dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from aegis.commands.fields import NO_LEDGER, PathLike, Reading
 from aegis.data.dataset import Dataset
-from aegis.data.shell import word
 from aegis.errors import LedgerError, OtherLedgerError
 from aegis.library.ledgers.derivation import made_elsewhere, made_of, sketch_rows
+from aegis.operation import word
 from aegis.plural import count
 from aegis.releases.ledger import Ledger, Opening, ledger_path, overtaken, read_ledger
 from aegis.releases.ledger_entry import Entry

@@ -25,9 +25,9 @@ from aegis.counts.grouping import group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import DataError, VerificationError
+from aegis.inspection.telling import known_values, told_columns
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.shown_columns import configuration_of, masks_behind
-from aegis.library.releasing.told_columns import known_values, told_columns
 from aegis.library.tables.masked_data import all_masks, masked_data
 from aegis.library.tables.written import open_written, written_texts
 from aegis.masking.configuration import Configuration

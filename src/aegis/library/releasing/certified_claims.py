@@ -26,7 +26,8 @@ from aegis.data.dataset import Dataset
 from aegis.data.domain import show
 from aegis.data.schema import Role, Roles
 from aegis.errors import RoleError, VerificationError
-from aegis.library.tables.masked_data import all_masks, check_identifying
+from aegis.library.tables.judging import check_identifying
+from aegis.library.tables.masked_data import all_masks
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.masking.mask import Mask

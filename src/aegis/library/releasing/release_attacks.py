@@ -10,8 +10,7 @@ from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyNotSatisfiedError
-from aegis.inspection.telling import Tells
-from aegis.library.releasing.told_columns import known_values
+from aegis.inspection.telling import Tells, known_values
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
 

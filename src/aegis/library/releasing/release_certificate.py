@@ -25,7 +25,8 @@ from aegis.library.releasing.release_attacks import as_certified
 from aegis.library.releasing.release_draft import Draft
 from aegis.library.releasing.release_judgement import Judged
 from aegis.library.releasing.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
-from aegis.library.tables.masked_data import masked_data, pseudonymous
+from aegis.library.tables.judging import pseudonymous
+from aegis.library.tables.masked_data import masked_data
 from aegis.library.tables.unlisted import unlisted
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, to_mapping

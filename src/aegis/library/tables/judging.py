@@ -1,4 +1,9 @@
-"""What a policy needs counted of a table, and why a table does not satisfy one."""
+"""What a policy needs counted of a table, why a table does not satisfy one, and what no model would judge.
+
+No model judges an identifying column. So a mask that leaves part of it (the last four digits, the first letters, a
+coarser code) would publish what tells people apart, judged by nothing: nothing of it is published, or names that mean
+nothing. Such a column is a quasi-identifier, and whoever wants to publish part of it calls it so.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +23,12 @@ from aegis.data.engine import as_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.errors import OptionError, PolicyError
+from aegis.errors import OptionError, PolicyError, RoleError
 from aegis.library.tables.opening import with_orders
+from aegis.masking.configuration import Configuration
+from aegis.masking.mask import Mask
 from aegis.masking.masks.generalize import Generalize
+from aegis.masking.masks.suppress import Suppress
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
 from aegis.privacy.judgement import Judgement, hopeless
@@ -137,3 +145,43 @@ def why_not(judged: Judgement, table: ClassTable) -> str | None:
     )
     reason = "; ".join(part for part in (failed, judged.reason) if part)
     return reason if "mask more" in reason else f"{reason}; mask more"
+
+
+def check_identifying(roles: Roles, masks: Mapping[str, Mask]) -> None:
+    """Raise where a mask shows part of an identifying column."""
+    for column in roles.identifying:
+        mask = masks.get(column)
+        if mask is not None and not means_nothing(mask):
+            raise RoleError(
+                f"{column!r} is identifying, and {mask.describe()} shows part of it, which no model would judge: call "
+                "it quasi_identifying in the policy, so that what is shown of it is judged, or hide it (suppress, "
+                "pseudonym, token)"
+            )
+
+
+def check_hidden(unit: str | None, configuration: Configuration) -> None:
+    """Raise where the column that people are counted by would be published, even as pseudonyms.
+
+    Everybody could put the records of a person together. So nobody who holds the release can count people in it:
+    whoever makes it counts them in the masked table, and the written classes are compared with those.
+    """
+    mask = None if unit is None else configuration.masks.get(unit)
+    if mask is not None and not any(isinstance(step, Suppress) for step in mask.steps):
+        raise PolicyError(
+            f"people are counted by {unit!r}, and the configuration publishes something of it: whoever sees which "
+            "records belong together knows more of a person than any class says; suppress it, or leave it out"
+        )
+
+
+def means_nothing(mask: Mask) -> bool:
+    """Whether a mask leaves nothing of a value: a star, a missing value, or a name that means nothing."""
+    return mask.hides or any(step.injective for step in mask.steps)
+
+
+def pseudonymous(roles: Roles, masks: Mapping[str, Mask]) -> tuple[str, ...]:
+    """The identifying columns that are published as pseudonyms or tokens: they say which rows are of one person."""
+    return tuple(
+        column
+        for column in roles.identifying
+        if column in masks and means_nothing(masks[column]) and not masks[column].hides
+    )

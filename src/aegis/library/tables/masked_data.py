@@ -1,9 +1,4 @@
-"""A table as a configuration would publish it: what check, release and apply have in common.
-
-No model judges an identifying column. So a mask that leaves part of it (the last four digits, the first letters, a
-coarser code) would publish what tells people apart, judged by nothing: nothing of it is published, or names that mean
-nothing. Such a column is a quasi-identifier, and whoever wants to publish part of it calls it so.
-"""
+"""A table as a configuration would publish it: what check, release and apply have in common."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
-from aegis.errors import ConfigurationError, PolicyError, RoleError
+from aegis.errors import ConfigurationError
 from aegis.library.tables.proposals import label_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import ExpressionMask, MappedMask, Mask
@@ -55,46 +50,6 @@ def all_masks(configuration: Configuration, roles: Roles) -> dict[str, Mask]:
     for column in roles.identifying:
         masks.setdefault(column, Suppress())
     return masks
-
-
-def check_identifying(roles: Roles, masks: Mapping[str, Mask]) -> None:
-    """Raise where a mask shows part of an identifying column."""
-    for column in roles.identifying:
-        mask = masks.get(column)
-        if mask is not None and not means_nothing(mask):
-            raise RoleError(
-                f"{column!r} is identifying, and {mask.describe()} shows part of it, which no model would judge: call "
-                "it quasi_identifying in the policy, so that what is shown of it is judged, or hide it (suppress, "
-                "pseudonym, token)"
-            )
-
-
-def check_hidden(unit: str | None, configuration: Configuration) -> None:
-    """Raise where the column that people are counted by would be published, even as pseudonyms.
-
-    Everybody could put the records of a person together. So nobody who holds the release can count people in it:
-    whoever makes it counts them in the masked table, and the written classes are compared with those.
-    """
-    mask = None if unit is None else configuration.masks.get(unit)
-    if mask is not None and not any(isinstance(step, Suppress) for step in mask.steps):
-        raise PolicyError(
-            f"people are counted by {unit!r}, and the configuration publishes something of it: whoever sees which "
-            "records belong together knows more of a person than any class says; suppress it, or leave it out"
-        )
-
-
-def means_nothing(mask: Mask) -> bool:
-    """Whether a mask leaves nothing of a value: a star, a missing value, or a name that means nothing."""
-    return mask.hides or any(step.injective for step in mask.steps)
-
-
-def pseudonymous(roles: Roles, masks: Mapping[str, Mask]) -> tuple[str, ...]:
-    """The identifying columns that are published as pseudonyms or tokens: they say which rows are of one person."""
-    return tuple(
-        column
-        for column in roles.identifying
-        if column in masks and means_nothing(masks[column]) and not masks[column].hides
-    )
 
 
 def masked_data(

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles, Schema
-from aegis.data.shell import word
 from aegis.errors import RoleError
 from aegis.inspection.identifying_text import texts_that_identify
 from aegis.inspection.profile import suggest_role
-from aegis.operation import listed
+from aegis.operation import listed, word
 
 REST = "rest"
 """The word that stands for every column without a role, except those that look as if they named people."""

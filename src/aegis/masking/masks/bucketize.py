@@ -15,10 +15,9 @@ from aegis.data.domain import Domain, distinct, show
 from aegis.data.interval import Interval
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.grid import Grid, edge_between
+from aegis.masking.grid import Grid, edge_between, round_ends, without_few
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold, is_multiple
 from aegis.masking.parameter import Number, Rule, Whole, check_finite, fifteen_digits, is_list
-from aegis.masking.round_ends import round_ends, without_few
 from aegis.plural import count
 
 if TYPE_CHECKING:

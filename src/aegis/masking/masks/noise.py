@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import NUMBERS, Kind
 from aegis.errors import MaskError
-from aegis.masking.grid import Grid
+from aegis.masking.grid import Grid, round_ends, without_few
 from aegis.masking.mask import MASKS, Draw, RandomMask, as_number, is_multiple
 from aegis.masking.parameter import Number, Rule
 from aegis.masking.partition import Channel
-from aegis.masking.round_ends import round_ends, without_few
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind, Values
 from aegis.errors import MaskError
+from aegis.masking.grid import round_ends
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold
 from aegis.masking.parameter import Rule, Whole
-from aegis.masking.round_ends import round_ends
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from aegis._version import __version__
 from aegis.catalog.server.errors import sentence
 from aegis.catalog.server.pages import words
-from aegis.data.shell import word
+from aegis.operation import word
 from aegis.report import figures
 from aegis.report.page import STYLE_SHEET
 
