@@ -174,9 +174,9 @@ def sanitize(options: Sanitize) -> Sanitized:
         aegis.sanitize(
             "clinic.csv",
             private="age",
-            authorized="visits",
+            authorized=["visits", "health"],
             adversary="gender",
-            distortion=400.0,
+            distortion=200.0,
             family="noise",
             attackers=["neighbours"],
             out="sanitized.csv",
