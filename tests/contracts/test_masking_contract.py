@@ -182,6 +182,31 @@ def test_no_value_of_the_column_enters_its_repr(name: str, kind: Kind) -> None:
     assert "7431" not in resolved.describe()
 
 
+@pytest.mark.parametrize("name", [name for name, mask in MASKS.items() if not mask.lists_values])
+def test_one_that_lists_no_values_is_stated_as_it_is(name: str) -> None:
+    mask = example(name)
+    assert not mask.names_values
+    assert not mask.labels
+    assert mask.without_values() == mask
+    assert mask.gives({})
+    assert not mask.gives({"a label": ["a value"]})
+
+
+@pytest.mark.parametrize("name", [name for name, mask in MASKS.items() if mask.lists_values])
+def test_one_that_lists_values_can_be_stated_without_them(name: str) -> None:
+    mask = example(name)
+    before, after = mask.example
+    assert mask.names_values
+    assert after in mask.labels
+    assert before in json.dumps(mask.spec())
+    assert before not in json.dumps(mask.without_values().spec())
+    assert set(mask.without_values().labels) == set(mask.labels)
+    assert set(mask.without_values([after]).labels) == {after}
+    assert mask.gives({after: [before]})
+    other = next(label for label in mask.labels if label != after)
+    assert not mask.gives({other: [before]})
+
+
 def written_texts(mask: Mask, domain: Domain) -> list[str]:
     """What a mask writes of a domain, missing apart."""
     change = transition(mask, domain, np.ones(domain.size))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
@@ -102,6 +102,23 @@ class Configuration:
             else:
                 lines.append(f"~ {column}: {canonical(before)} → {canonical(after)}")
         return lines
+
+    def without_values(self, written: Mapping[str, Collection[str]]) -> Configuration:
+        """As a release shows it: the labels of each column that are ``written`` there, without the values behind them.
+
+        The configuration itself stays with the provider, and its id, a digest of what it does, says which one it was.
+        """
+        masks = {column: mask.without_values(written.get(column)) for column, mask in self.masks.items()}
+        return replace(self, masks=masks)
+
+    def states(self, full: Configuration) -> bool:
+        """Whether this one, which names labels, is what ``full`` writes, or a part of that."""
+        if set(self.masks) != set(full.masks):
+            return False
+        return all(
+            canonical(mask) == canonical(full.masks[column].without_values(mask.labels))
+            for column, mask in self.masks.items()
+        )
 
     def check(self, schema: Schema) -> None:
         """Raise unless every column exists and every mask fits its kind."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -82,6 +82,8 @@ class Mask(ABC):
     """Parameters that may only be set beside another."""
     needs_hierarchy: ClassVar[bool] = False
     """Whether it takes the hierarchy of its column, which a configuration names or leaves out."""
+    lists_values: ClassVar[bool] = False
+    """Whether its parameters list values of the column, which a certificate leaves out: it states `labels` alone."""
     needs_secret: ClassVar[bool] = False
     """Whether it reads a secret that only the provider's machine has."""
 
@@ -101,6 +103,28 @@ class Mask(ABC):
     def hides(self) -> bool:
         """Whether it shows nothing of any value."""
         return any(step.shows_nothing for step in self.steps)
+
+    @property
+    def names_values(self) -> bool:
+        """Whether one of its steps lists values of the column."""
+        return any(step.lists_values for step in self.steps)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that its parameters put values under; none where they list no values."""
+        return ()
+
+    def without_values(self, written: Collection[str] | None = None) -> Mask:
+        """The mask with those of its labels that are ``written`` (all of them for None), and no value behind any.
+
+        A hierarchy or a list of groups names every value of its column, those of a single record among them. Whoever
+        gets a release needs none of that to check it.
+        """
+        return self
+
+    def gives(self, groups: Mapping[str, Collection[str]]) -> bool:
+        """Whether each of some values gets the label that it stands under."""
+        return not groups
 
     @property
     def is_random(self) -> bool:

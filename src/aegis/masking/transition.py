@@ -5,7 +5,7 @@ That is a Partition where the mask is deterministic, a Channel where it draws.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -47,6 +47,17 @@ class Chain(Mask):
 
     def could_write(self, texts: Sequence[str]) -> list[bool]:
         return self.links[-1].could_write(texts)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.links[-1].labels
+
+    def without_values(self, written: Collection[str] | None = None) -> Chain:
+        *first, last = self.links
+        return Chain(links=(*(link.without_values() for link in first), last.without_values(written)))
+
+    def gives(self, groups: Mapping[str, Collection[str]]) -> bool:
+        return set(groups) <= set(self.labels)  # the values are those of the first link, the labels those of the last
 
     def check(self, kind: Kind, *, column: str) -> None:
         for link in self.links:

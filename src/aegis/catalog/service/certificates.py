@@ -17,7 +17,6 @@ from aegis.data.kind import Kind
 from aegis.errors import ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
-from aegis.masking.written_labels import states, writes
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate, digest, read_certificate
 from aegis.releases.certificate_kinds import CertificateKind
@@ -99,12 +98,12 @@ def certified_id(content: Mapping[str, Any]) -> str:
 @_well_formed
 def check_stated(content: Mapping[str, Any], masks: Configuration) -> None:
     """Raise unless the labels and values that a certificate names are those of the configuration behind its id."""
-    if LABELS_ID in content["configuration"] and not states(certified_configuration(content), masks):
+    if LABELS_ID in content["configuration"] and not certified_configuration(content).states(masks):
         raise VerificationError(
             "the certificate names labels that the configuration it names by its id does not write; release it again"
         )
     for column, listed in content.get("group_values", {}).items():
-        if column not in masks.masks or not writes(masks.masks[column], listed["groups"]):
+        if column not in masks.masks or not masks.masks[column].gives(listed["groups"]):
             raise VerificationError(
                 f"the certificate lists values of {column!r} under labels that the configuration it names by its id "
                 "does not give them; release it again"

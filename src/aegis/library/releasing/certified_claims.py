@@ -33,7 +33,6 @@ from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.suppress import STAR, Suppress
-from aegis.masking.written_labels import labels_of
 from aegis.plural import count
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.releases.certificate_kinds import CertificateKind
@@ -112,7 +111,7 @@ def certified_masks(content: Mapping[str, Any], kind: CertificateKind) -> dict[s
     if configuration.id != named.get(LABELS_ID, named["id"]):
         raise VerificationError("the certificate's configuration is not the one that it names by its id")
     for column, listed in content.get("group_values", {}).items():
-        if not set(listed["groups"]) <= set(labels_of(configuration.masks.get(column, Identity()))):
+        if not set(listed["groups"]) <= set(configuration[column].labels):
             raise VerificationError(f"the certificate lists values of {column!r} under labels it does not state")
     return all_masks(configuration, certified_roles(content))
 

@@ -26,7 +26,6 @@ from aegis.library.releasing.release_source import ReleaseCounts, Source
 from aegis.masking.mask import Mask
 from aegis.masking.partition import Partition
 from aegis.masking.transition import transition
-from aegis.masking.written_labels import names_values
 from aegis.releases.ledger_entry import RecordedRelease
 
 MOST_LISTED = 500
@@ -63,7 +62,7 @@ def listed_values(source: Source, counts: ReleaseCounts) -> dict[str, ListedValu
     at_least = max([FEWEST, *k])
     for column, mask in source.configuration.masks.items():
         fitted = counts.masked.masks.get(column)
-        if fitted is None or not names_values(mask) or source.roles.get(column) is Role.IDENTIFYING:
+        if fitted is None or not mask.names_values or source.roles.get(column) is Role.IDENTIFYING:
             continue
         if fitted.is_random:
             continue  # which label a value got was drawn

@@ -32,7 +32,6 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, to_mapping
 from aegis.masking.mask import Mask
 from aegis.masking.masks.regroup import Regroup
-from aegis.masking.written_labels import as_labels, labels_of, names_values
 from aegis.measures.leave_one_out import leave_one_out_information
 from aegis.privacy.judgement import Judgement, certified
 from aegis.privacy.policy import Suppressed
@@ -127,7 +126,7 @@ def certificate_of(
 
 def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configuration:
     """The masks as the certificate may state them: a value of the source that a mask lists does not leave with it."""
-    listing = [column for column, mask in source.configuration.masks.items() if names_values(mask)]
+    listing = [column for column, mask in source.configuration.masks.items() if mask.names_values]
     if not listing:
         return source.configuration
     released = judged.own.released.without_star(published=True)
@@ -143,7 +142,7 @@ def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configurat
         else:
             labels = []
         written[column] = frozenset(show(label) for label in labels if label is not None)
-    return as_labels(source.configuration, written)
+    return source.configuration.without_values(written)
 
 
 def _group_values(
@@ -153,9 +152,9 @@ def _group_values(
 
     What is in no group is listed nowhere, also where nothing but that stands there: no configuration says what it is.
     """
-    written = {column: set(labels_of(full[column])) for column in listed}
+    written = {column: set(full[column].labels) for column in listed}
     return {
-        column: values.stated(label for label in labels_of(stated.masks[column]) if label in written[column])
+        column: values.stated(label for label in stated.masks[column].labels if label in written[column])
         for column, values in listed.items()
         if column in stated.masks
     }

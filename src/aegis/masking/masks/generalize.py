@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
@@ -42,11 +42,14 @@ class Generalize(MappedMask):
     >>> sizes = Hierarchy.of([["1", "few", "*"], ["2", "few", "*"], ["9", "many", "*"]])
     >>> Generalize(level=1, hierarchy=sizes).on_values(as_objects(["9", "2"])).tolist()
     ['many', 'few']
+    >>> Generalize(level=1, hierarchy=sizes).without_values(["few"]).hierarchy.rows
+    (('few', 'few'),)
     """
 
     name: ClassVar[str] = "generalize"
     kind_written: ClassVar[Kind | None] = Kind.TEXT
     needs_hierarchy: ClassVar[bool] = True
+    lists_values: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("Bachelors", "Undergraduate")
     example_parameters: ClassVar[Mapping[str, Any]] = {
         "level": 1,
@@ -111,6 +114,22 @@ class Generalize(MappedMask):
             raise MaskError(f"mask {self.name!r} has no hierarchy, so nobody can say what it writes; give it one")
         labels = set(self.hierarchy.at(self.level).values())
         return [text in labels for text in texts]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return () if self.hierarchy is None else tuple(self.hierarchy.at(self.level).values())
+
+    def without_values(self, written: Collection[str] | None = None) -> Generalize:
+        if self.hierarchy is None:
+            return self
+        stated = [label for label in dict.fromkeys(self.labels) if written is None or label in written] or ["*"]
+        return replace(self, hierarchy=Hierarchy.of([[label] * (self.level + 1) for label in stated]))
+
+    def gives(self, groups: Mapping[str, Collection[str]]) -> bool:
+        if self.hierarchy is None:
+            return not groups
+        label_of = self.hierarchy.at(self.level)
+        return all(label_of.get(value) == label for label, values in groups.items() for value in values)
 
     def describe(self) -> str:
         return f"generalised to level {self.level}"

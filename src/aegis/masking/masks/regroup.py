@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aegis.data.domain import show
@@ -62,11 +62,15 @@ class Regroup(ExpressionMask):
 
     >>> Regroup(groups={"south": ["it", "es"], "north": ["se"]}).on_values(as_objects(["es", "se", "fr"])).tolist()
     ['south', 'north', '*']
+    >>> sizes = Regroup(groups={"few": ["1", "2"], "many": ["9"]})
+    >>> sizes.gives({"few": ["2"]}), sizes.gives({"many": ["2"]})
+    (True, False)
     """
 
     name: ClassVar[str] = "regroup"
     kind_written: ClassVar[Kind | None] = Kind.TEXT
     accepts: ClassVar[frozenset[Kind]] = frozenset(_READERS)
+    lists_values: ClassVar[bool] = True
     example: ClassVar[tuple[str, str]] = ("it", "south")
     example_parameters: ClassVar[Mapping[str, Any]] = {"groups": {"south": ["it", "es"], "north": ["se"]}}
     rules: ClassVar[Mapping[str, Rule]] = {"groups": _ByName(), "other": Text()}
@@ -89,15 +93,27 @@ class Regroup(ExpressionMask):
         self._cases(kind)
 
     def on_values(self, values: Values) -> Values:
-        label = {value: name for name, group in self._pairs() for value in group}
-        return as_objects([label.get(show(value), self.other) for value in values.tolist()])
+        label_of = self._label_of()
+        return as_objects([label_of.get(show(value), self.other) for value in values.tolist()])
 
     def expression(self, column: ir.Column, kind: Kind) -> ir.Column:
         return column.cases(*self._cases(kind), else_=self.other)
 
     def could_write(self, texts: Sequence[str]) -> list[bool]:
-        names = {self.other, *(name for name, _ in self._pairs())}
+        names = {self.other, *self.labels}
         return [text in names for text in texts]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self._pairs())
+
+    def without_values(self, written: Collection[str] | None = None) -> Regroup:
+        stated = [name for name in self.labels if written is None or name in written]
+        return replace(self, groups={name: [] for name in stated or [self.other]})
+
+    def gives(self, groups: Mapping[str, Collection[str]]) -> bool:
+        label_of = self._label_of()
+        return all(label_of.get(value) == label for label, values in groups.items() for value in values)
 
     def describe(self) -> str:
         return f"{count(len(self._pairs()), 'group')} of values"
@@ -109,6 +125,9 @@ class Regroup(ExpressionMask):
     def _pairs(self) -> Groups:
         assert isinstance(self.groups, tuple)
         return self.groups
+
+    def _label_of(self) -> dict[str, str]:
+        return {value: name for name, group in self._pairs() for value in group}
 
     def _cases(self, kind: Kind) -> list[tuple[Any, str]]:
         read = _READERS[kind]
