@@ -34,8 +34,7 @@ from aegis.candidates.search.search import search
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.privacy.policy import Policy
 
 TRAINING = 0.7

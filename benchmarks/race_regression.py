@@ -28,7 +28,7 @@ from aegis.learners.race import race
 from aegis.learners.sample import Sample, draw_sample
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import generate
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 LABELS = {"air-quality": "CO", "hotel-reservations": "avg_price_per_room", "income": "hours-per-week"}
 COUNT, SPLITS, MOST_TRAINING, MOST_TESTING = 20, 2, 6_000, 4_000

@@ -32,8 +32,7 @@ from aegis.data.hierarchy import read_hierarchies
 from aegis.data.kind import Kind
 from aegis.masking.mask import Mask
 from aegis.masking.masks.generalize import Generalize
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from aegis.arrays import Codes
 from aegis.counts.summary import Summary
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.rebuilt_joints import per_configuration, randomised
 

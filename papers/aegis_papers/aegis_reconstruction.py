@@ -14,8 +14,7 @@ from aegis.counts.summary import IDENTITY, AttributeSummary
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.masking.masks.bucketize import Bucketize
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.reconstruction.rebuilt_joints import closed_form, per_configuration, pooled, randomised, sample
 from aegis_papers.aegis_data import Table
 from aegis_papers.reproduction import (

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from aegis.counts.summary import Level, Summary, reduced
+from aegis.ranking.attribute_values import Reference, Rounding
 from aegis.ranking.rank import rank
-from aegis.ranking.reference import Reference, Rounding
 from aegis_papers.aegis_data import MEASURES, Table, joints_of
 from aegis_papers.reproduction import Between, LineFigure, Section, Series, TableFigure, Value, judged
 from aegis_papers.setting import Setting

@@ -12,7 +12,7 @@ from aegis.counts.collect import count_joints
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.evaluation.coded_rows import read_rows
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.rebuilt_joints import closed_form
 from aegis_papers.aegis_data import MEASURES, configurations, summary_of

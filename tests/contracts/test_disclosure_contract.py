@@ -37,7 +37,7 @@ DOORS = (
     "catalog/service/previews.py",
     "catalog/service/judged_together.py",
     "catalog/worker/arrival_attacks.py",
-    "library/releasing/listed_values.py",  # certificates
+    "library/releasing/release_certificate.py",  # certificates
     "library/guided/hierarchy_drafts.py",  # the page of start
     "report/drawn_columns.py",
     "report/named_values.py",

@@ -13,8 +13,7 @@ from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, Mask, ValueMask
-from aegis.masking.partition import Channel, Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Channel, Partition, transition
 
 VALUES: dict[Kind, list[Any]] = {
     Kind.INTEGER: [-120, -7, 0, 3, 15, 43, 97, 12345],

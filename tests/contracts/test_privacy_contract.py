@@ -18,7 +18,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError, PolicyError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Model, OneOf, Range, Rule
 from aegis.privacy.policy import Policy
 from aegis.privacy.verdict import Bound

@@ -13,8 +13,7 @@ from aegis.data.kind import Kind
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.digits import StarDigits
 from aegis.masking.masks.suppress import Suppress
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.measures.measure import find_attribute_measure
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.ipf import fit

@@ -12,8 +12,7 @@ from aegis.errors import SummaryError
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.digits import StarDigits
 from aegis.masking.masks.stars import StarTrailing
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.measures.deviation import deviation, losses
 from aegis.measures.information import entropy
 from aegis.measures.measure import find_attribute_measure

@@ -25,8 +25,7 @@ from aegis.data.value_set import ValueSet
 from aegis.errors import MaskError
 from aegis.masking.mask import Mask, ValueMask
 from aegis.masking.masks.suppress import STAR
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 
 Written = Sequence[str | None]
 

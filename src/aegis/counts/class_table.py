@@ -18,7 +18,7 @@ from aegis.counts.people import People
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 SUPPRESSED = -1
 """The code of every column in the class of suppressed records."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from aegis.counts.joint import Counts
 from aegis.counts.summary import AttributeSummary, MaskedJoint, Summary
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 _TOLERANCE = 1e-6
 

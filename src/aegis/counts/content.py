@@ -11,7 +11,7 @@ from aegis.arrays import Codes
 from aegis.counts.grouping import ROOM, appended, bounds_of_each, group_keys, in_order, summed, width
 from aegis.data.domain import Domain
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from aegis.arrays import Floats
 from aegis.counts.summary import AttributeSummary, Summary
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.result import Result, plain
 
 _MOST_CELLS = 2_000

@@ -35,8 +35,7 @@ from aegis.data.kind import Kind
 from aegis.errors import MaskError, OutputError, SummaryError
 from aegis.masking.configuration import build_mask
 from aegis.masking.mask import Mask
-from aegis.masking.partition import Channel, Partition
-from aegis.masking.transition import Transition
+from aegis.masking.transition import Channel, Partition, Transition
 
 FORMAT_VERSION = 1
 MANIFEST = "summary.json"

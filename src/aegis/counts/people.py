@@ -18,7 +18,7 @@ from aegis.arrays import Codes
 from aegis.counts.content import Content
 from aegis.counts.grouping import group_keys, row_keys, summed
 from aegis.data.domain import Domain
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 ONE = 1 << 32
 """What a whole person weighs where shares of people are kept as whole numbers."""

@@ -22,8 +22,7 @@ from aegis.counts.summary import AttributeSummary, RangedHistogram, Summary
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MissingExtraError, SummaryError
-from aegis.masking.partition import Channel, Partition
-from aegis.masking.transition import Transition
+from aegis.masking.transition import Channel, Partition, Transition
 
 OTHER = "(other)"
 """What a group of rare texts is called."""

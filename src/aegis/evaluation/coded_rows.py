@@ -22,8 +22,7 @@ from aegis.data.domain import Domain
 from aegis.errors import ConfigurationError, DataError, RoleError
 from aegis.learners.draws import drawn
 from aegis.masking.mask import Mask
-from aegis.masking.partition import Partition
-from aegis.masking.transition import Transition, transition
+from aegis.masking.transition import Partition, Transition, transition
 
 _SAMPLED = 1.2
 

@@ -18,7 +18,7 @@ from aegis.evaluation.coded_rows import CodedRows
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
 from aegis.measures.pair_ground import score_configurations
-from aegis.ranking.reference import Reference
+from aegis.ranking.attribute_values import Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

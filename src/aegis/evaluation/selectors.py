@@ -16,12 +16,12 @@ from aegis.arrays import Floats
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
 from aegis.errors import MeasureError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
 from aegis.measures.pair_ground import score_configurations
+from aegis.ranking.attribute_values import Reference, Rounding
 from aegis.ranking.paper import PAPER_MEASURES
 from aegis.ranking.rank import rank
-from aegis.ranking.reference import Reference, Rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -28,8 +28,7 @@ from aegis.learners.sample import Sample
 from aegis.learners.target import Codes, Places, Target
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
-from aegis.masking.partition import Partition
-from aegis.masking.transition import Transition, transition
+from aegis.masking.transition import Partition, Transition, transition
 
 Flags = NDArray[np.bool_]
 

@@ -16,10 +16,8 @@ from aegis.commands.release import Release
 from aegis.data.engine import read_frame
 from aegis.inspection.telling import told_columns, told_warning
 from aegis.library.ledgers.row_by_row import SameRows
-from aegis.library.releasing.listed_values import listed_values
-from aegis.library.releasing.release_attacks import attack_draft, attacks_wanted
-from aegis.library.releasing.release_certificate import certificate_of, utility_kept
-from aegis.library.releasing.release_draft import draft_of, measure_draft, output_paths
+from aegis.library.releasing.release_certificate import certificate_of, listed_values, utility_kept
+from aegis.library.releasing.release_draft import attack_draft, attacks_wanted, draft_of, measure_draft, output_paths
 from aegis.library.releasing.release_judgement import judge_release, remember_release, treated
 from aegis.library.releasing.release_source import count_published, fitted_configuration, open_source
 from aegis.library.tables.unlisted import named_warning
@@ -133,38 +131,27 @@ def release(options: Release) -> Released:
     paths = output_paths(options)
     key = None if options.sign is None else read_private(Path(options.sign))
     source = open_source(options)
-    attacks = attacks_wanted(options.attacks, source.policy, source.earlier)
+    attacks = attacks_wanted(options.attacks, source)
     counts = count_published(source, source.earlier, options)  # ① source → counts of what would be published
     judged = judge_release(source, counts, options)  # ② counts → verdict, together with earlier releases
+    masks, roles = counts.masked.masks, source.published_roles
     utility = None  # of a finished table: no measure compares groups that were made for a label with single values
     if options.rows_of is None:
-        masks, roles = counts.masked.masks, source.published_roles
         utility = utility_kept(source.dataset, masks, roles, released=judged.own.released)
     table = treated(source, counts, judged)
     with draft_of(table, paths, options) as draft:  # ③ rows → a draft that nobody sees yet
         measured = measure_draft(draft, source, counts, judged=judged.own)  # ④ draft → counts → verdict
-        masks = counts.masked.masks
         shown = [name for name in draft.dataset.schema.names if name not in masks or not masks[name].hides]
-        told = told_columns(source.original, source.published_roles, shown)
-        attacked = attack_draft(
-            draft.dataset,
-            source.original,
-            attacks=attacks,
-            masks=masks,
-            roles=source.published_roles,
-            all_roles=source.roles,
-            policy=source.policy,
-            earlier=source.earlier,
-            told=told,
-        )
+        told = told_columns(source.original, roles, shown)
+        attacked = attack_draft(draft, source, masks, attacks=attacks, told=told)
         listed = listed_values(source, counts)
         certificate = certificate_of(  # ⑤
             source, counts, judged, draft, options, measured=measured, utility=utility, attacked=attacked, listed=listed
         )
         draft.write(certificate, fitted=fitted_configuration(source, counts), mapped=counts.masked)
-        remember_release(
-            source, table, judged, certificate, options, listed=listed
-        )  # ⑥ on the record before anybody can see it
+        # ⑥ on the record before anybody can see it
+        remembered = {column: values.remembered() for column, values in listed.items()}
+        remember_release(source, table, judged, certificate, options, listed=remembered)
     content = certificate.content
     judgement = measured if source.policy.unit is None else judged.own
     if key is not None:

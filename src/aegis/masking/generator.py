@@ -33,8 +33,7 @@ from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.round import Round
 from aegis.masking.masks.stars import StarTrailing
 from aegis.masking.masks.suppress import Nullify, Suppress
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 
 DEFAULT_MASKS = (
     "bucketize", "round", "top_code", "bottom_code", "date_truncate", "generalize", "regroup", "star_trailing",

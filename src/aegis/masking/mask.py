@@ -39,7 +39,7 @@ from aegis.registry import Registry
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from aegis.masking.partition import Channel
+    from aegis.masking.transition import Channel
 
 MASKS: Registry[type[Mask]] = Registry("masks", noun="mask", error=MaskError, package="aegis.masking.masks")
 

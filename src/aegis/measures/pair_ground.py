@@ -19,7 +19,7 @@ from aegis.counts.joint import Counts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
 from aegis.errors import MeasureError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.measures.measure import find_pair_measure
 
 Key = tuple[str, str | None]

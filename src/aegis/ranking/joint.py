@@ -21,7 +21,7 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError
 from aegis.masking.configuration import Configuration
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.model import ClassModel, Model
 from aegis.privacy.policy import Policy

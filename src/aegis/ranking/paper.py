@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from aegis.counts.summary import Level, Summary, reduced
 from aegis.errors import MeasureError
 from aegis.measures.deviation import Averaging
-from aegis.ranking.reference import Reference, Rounding
+from aegis.ranking.attribute_values import Reference, Rounding
 
 PAPER_MEASURE = "g3"
 PAPER_MEASURES = (PAPER_MEASURE, "mutual-information", "chi-square")

@@ -29,11 +29,19 @@ from aegis.measures.deviation import (
 )
 from aegis.measures.measure import MEASURES, AttributeMeasure, find_attribute_measure
 from aegis.plural import count
+from aegis.ranking.attribute_values import (
+    AttributeScores,
+    Reference,
+    ReferenceValues,
+    Rounding,
+    masked_attributes,
+    parse_reference,
+    reference_values,
+    score_attribute,
+)
 from aegis.ranking.explain import GAINS, reasons
 from aegis.ranking.paper import PAPER_MEASURE, PaperCase, as_known, find_case
 from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
-from aegis.ranking.reference import Reference, ReferenceValues, Rounding, parse_reference, reference_values
-from aegis.ranking.scores import AttributeScores, masked_attributes, score_attribute
 
 TOGETHER = "pair-prediction"
 BY_ATTRIBUTE = "leave-one-out-information"

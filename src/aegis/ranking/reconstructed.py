@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from aegis.counts.joint import Counts
 from aegis.counts.summary import AttributeSummary, Summary
 from aegis.errors import AegisError, MeasureError, SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.measures.measure import AttributeMeasure
-from aegis.ranking.reference import Rebuild
+from aegis.ranking.attribute_values import Rebuild
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.nearest_to_uniform import nearest_to_uniform
 from aegis.reconstruction.rebuilt_joints import (

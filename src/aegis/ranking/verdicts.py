@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
 from aegis.masking.configuration import Configuration
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.privacy.judgement import Judgement, judge_all
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import KNOWN_CLASS, GoneFrom, Together, judge_together, nobody_gone

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from aegis.counts.joint import Counts, checked_counts
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 Real = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.joint import Counts
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.reconstruction.constraint import Constraint, check_consistent
 from aegis.reconstruction.ipf import SOLVED_DIRECTLY, Fit, fit
 

@@ -15,7 +15,7 @@ from aegis.counts.grouping import group_rows, group_tuples
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 SIZES = (4, 3, 5)
 

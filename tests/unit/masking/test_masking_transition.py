@@ -24,8 +24,7 @@ from aegis.masking.masks.randomize import Randomize, Shuffle
 from aegis.masking.masks.round import Round
 from aegis.masking.masks.suppress import Suppress
 from aegis.masking.masks.tokens import Token
-from aegis.masking.partition import Channel, Partition
-from aegis.masking.transition import Chain, compose, transition
+from aegis.masking.transition import Chain, Channel, Partition, compose, transition
 
 DOMAINS = st.builds(
     lambda values, missing: Domain.of(Kind.INTEGER, values, missing=missing),

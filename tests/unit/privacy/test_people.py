@@ -14,7 +14,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import PolicyError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.judgement import hopeless, judge_all
 from aegis.privacy.model import MODELS
 from aegis.privacy.policy import Policy

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.judgement import FailingClasses, hopeless, judge_all
 from aegis.privacy.policy import Policy, Suppressed
 

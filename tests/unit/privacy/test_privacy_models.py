@@ -14,7 +14,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.models.k_anonymity import AlphaKAnonymity
 from aegis.privacy.models.l_diversity import EntropyLDiversity, RecursiveLDiversity
 from aegis.privacy.models.likeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness

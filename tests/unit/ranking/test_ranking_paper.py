@@ -18,10 +18,10 @@ from aegis.errors import MeasureError, OptionError, SummaryError
 from aegis.masking.configuration import Configuration
 from aegis.measures.deviation import Averaging, attribute_weights, deviation
 from aegis.measures.measure import find_attribute_measure
+from aegis.ranking.attribute_values import Reference
 from aegis.ranking.paper import CASES, PAPER_MEASURES
 from aegis.ranking.rank import rank
 from aegis.ranking.ranking import Ranking
-from aegis.ranking.reference import Reference
 from aegis.reconstruction.rebuilt_joints import randomised
 
 # Example 6 of the paper: eight ages, of which two masked values are left, and health in five degrees.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.measures.measure import AttributeMeasure, find_attribute_measure, measures_of
 from aegis.reconstruction.constraint import Constraint
 from aegis.reconstruction.rebuilt_joints import Start, closed_form, per_configuration, pooled, sample

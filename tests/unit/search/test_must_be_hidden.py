@@ -13,7 +13,7 @@ from aegis.candidates.search.gate import KnownParts
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.masking.configuration_file import configurations_from_mapping
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import HELD, KNOWN_CLASS, STARRED, judge_together
 from aegis.ranking.verdicts import partitions_of

@@ -187,7 +187,7 @@ def test_a_judged_pool_makes_feasibility_not_monotone() -> None:
     )
     policy = Policy.from_yaml("quasi_identifying: [a]\nk: 3\nmax_suppression: 0.2\n")
     fine = judge_all(table, policy)
-    from aegis.masking.partition import Partition
+    from aegis.masking.transition import Partition
 
     coarser = Partition(codes=np.array([0, 1, 0, 2]), target=Domain.of(Kind.INTEGER, range(3)))
     assert fine.satisfied

@@ -24,8 +24,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import InputError, LabelError, PolicyNotSatisfiedError
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.measures.leave_one_out import leave_one_out_information
 from aegis.privacy.judgement import judge_all
 from aegis.privacy.policy import Policy

@@ -15,8 +15,7 @@ from aegis.masking.mask import Mask
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.suppress import Suppress
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from aegis.arrays import Ints
 from aegis.candidates.search.rollup import Codes, Words, roll
 from aegis.counts.class_table import ClassTable
 from aegis.errors import LabelError, MeasureError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 _ROOM = 2**62
 

@@ -22,7 +22,7 @@ from aegis.candidates.search.objective import DEFAULT_MEASURE
 from aegis.candidates.search.ordering import own_ranks
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 TRIED = 12
 """How many of the most promising cuts are judged in full where their classes alone do not decide."""

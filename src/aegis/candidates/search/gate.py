@@ -25,7 +25,7 @@ from aegis.candidates.search.rollup import mark_failing
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import group_keys, needs_sorting, summed
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.together import COMPANION, Gone, GoneFrom, judge_together, nobody_gone

@@ -17,7 +17,7 @@ from aegis.candidates.search.board import Board, SearchEnd, SearchLimitError
 from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.classes import Classes, Steps
 from aegis.candidates.search.gate import Gate, Weighed
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 
 Levels = tuple[int, ...]
 

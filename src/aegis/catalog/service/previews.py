@@ -20,8 +20,7 @@ from aegis.data.schema import Role
 from aegis.errors import ConflictError, MaskError, RoleError
 from aegis.masking.configuration import build_mask
 from aegis.masking.mask import Mask
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 
 MOST_ROWS = 200
 

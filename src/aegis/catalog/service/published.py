@@ -22,7 +22,7 @@ from aegis.counts.summary import AttributeSummary, MaskedJoint, RangedHistogram,
 from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.masking.masks.identity import Identity
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.report.charts.paired_bars import Bar
 from aegis.report.distribution import distribution
 from aegis.report.scale import tick_text

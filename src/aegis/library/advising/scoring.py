@@ -10,7 +10,7 @@ from aegis.counts.joint import TableCounts
 from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, MaskedJoint, Summary, mask_id
 from aegis.data.dataset import Dataset
 from aegis.masking.masks.identity import Identity
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.measures.pair_ground import score_configurations
 from aegis.progress import Progress
 

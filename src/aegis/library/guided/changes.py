@@ -21,8 +21,7 @@ from aegis.library.tables.masked_data import masked_data
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import MappedMask, Mask
 from aegis.masking.masks.suppress import STAR
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.releases.apply import fitted
 
 

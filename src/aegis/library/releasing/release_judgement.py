@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import ibis.expr.types as ir
 import numpy as np
@@ -18,7 +19,6 @@ from aegis.errors import LedgerError, PolicyNotSatisfiedError
 from aegis.library.ledgers.earlier_promises import check_promises, check_same_contents
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_opening import remember
-from aegis.library.releasing.listed_values import ListedValues
 from aegis.library.releasing.release_source import ReleaseCounts, Source, count_published, open_source
 from aegis.library.tables.judging import why_not
 from aegis.library.tables.masked_data import all_masks
@@ -130,9 +130,9 @@ def remember_release(
     certificate: Certificate,
     options: Release,
     *,
-    listed: Mapping[str, ListedValues],
+    listed: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Write the release into the ledger, with the class that each of its rows has."""
+    """Write the release into the ledger, with the class that each of its rows has and what its certificate lists."""
     if source.earlier is None:
         return
     content = certificate.content
@@ -146,7 +146,7 @@ def remember_release(
             file_sha256=content["release"]["sha256"],
             certificate_sha256=digest(content),
             despite=judged.despite,
-            listed={column: values.remembered() for column, values in listed.items()},
+            listed=listed,
         ),
         table,
     )

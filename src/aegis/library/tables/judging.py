@@ -29,8 +29,7 @@ from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.suppress import Suppress
-from aegis.masking.partition import Partition
-from aegis.masking.transition import transition
+from aegis.masking.transition import Partition, transition
 from aegis.privacy.judgement import Judgement, hopeless
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import KNOWN_CLASS

@@ -18,7 +18,7 @@ from aegis.errors import MaskError
 from aegis.masking.grid import Grid, round_ends, without_few
 from aegis.masking.mask import MASKS, Draw, RandomMask, as_number, is_multiple
 from aegis.masking.parameter import Number, Rule
-from aegis.masking.partition import Channel
+from aegis.masking.transition import Channel
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -16,7 +16,7 @@ from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, Draw, PermutingMask, RandomMask, by_threshold
 from aegis.masking.parameter import SCALARS, Number, Rule, is_list
-from aegis.masking.partition import Channel
+from aegis.masking.transition import Channel
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -24,7 +24,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
-from aegis.masking.partition import Partition
+from aegis.masking.transition import Partition
 from aegis.privacy.model import MODELS, ClassModel, OneOf, Range, Rule, Scores, Written, drawn_of
 from aegis.privacy.verdict import Bound
 
