@@ -17,7 +17,7 @@ import numpy as np
 
 from aegis.evaluation.gold import GoldScore, GoldStandard
 
-MOST_TIMES = 4
+MOST_TIMES = 8
 """The leaders get up to so many times the splits that all configurations have."""
 MOST_LEADERS = 6
 """At most so many of a goal get more splits, the nearest to the top."""

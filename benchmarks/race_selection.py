@@ -5,7 +5,7 @@ as in `advisor_selection.py`, by accuracy, by area under the ROC curve and by ba
 learners is in it. The race is asked once for each goal, from the engine's rows to the ranking.
 
 All configurations have a gold of a few splits (``FIRST_SPLITS``, or the case's), the leaders and the chosen one of up
-to four times as many (`_refined_gold.py`). Three figures say what the choice lost; the first is held against the aim:
+to eight times as many (`_refined_gold.py`). Three figures say what the choice lost; the first is held against the aim:
 
 - ``regret_points``: the best by the refined gold less the chosen one; the largest of noisy numbers is taken, so it is
   too high on average, though little;
