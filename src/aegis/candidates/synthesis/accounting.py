@@ -91,12 +91,13 @@ class Measured:
     """One entry of the account: what was measured, with which noise, for how much.
 
     ``marginals`` is how many times over one unit of protection can move it: 1 for a marginal, whose cells exclude each
-    other, and as many as there are for numbers that it can move together.
+    other, and as many as there are for numbers that it can move together. ``numbers`` is None where how many there are
+    is itself a count without noise.
     """
 
     what: str
     columns: tuple[str, ...]
-    numbers: int
+    numbers: int | None
     sigma: float
     rho: float
     delta: float = 0.0

@@ -113,8 +113,8 @@ def _texts(counter: Counter, column: Column, measurer: Measurer, *, rho: float, 
     highest = AT_LEAST - 1 + measurer.length
     threshold = highest + 1 + sigma * _upper_quantile(delta / measurer.length)
     frequent = counter.frequent(column.name, column.kind, at_least=AT_LEAST)
-    noisy = measurer.counts(
-        frequent.counts, rho=rho, what="values above a threshold", columns=(column.name,), delta=delta
+    noisy = measurer.counts_of_values(
+        frequent.counts, rho=rho, delta=delta, what="values above a threshold", column=column.name
     )
     kept = np.flatnonzero(noisy > threshold)
     kept = kept[np.argsort(-noisy[kept], kind="stable")][:MOST_VALUES]

@@ -33,14 +33,18 @@ class Measurer:
         """The noise on each number of so many marginals that cost ``rho`` together."""
         return self.length * math.sqrt(marginals / (2 * rho))
 
-    def counts(
-        self, counts: NDArray[np.int64], *, rho: float, what: str, columns: Sequence[str], delta: float = 0.0
-    ) -> Floats:
+    def counts(self, counts: NDArray[np.int64], *, rho: float, what: str, columns: Sequence[str]) -> Floats:
         """One marginal with noise."""
         sigma = self.sigma(rho)
-        self.account.spend(
-            Measured(what=what, columns=tuple(columns), numbers=counts.size, sigma=sigma, rho=rho, delta=delta)
-        )
+        self.account.spend(Measured(what=what, columns=tuple(columns), numbers=counts.size, sigma=sigma, rho=rho))
+        return self._noise.on_counts(counts, sigma=sigma)
+
+    def counts_of_values(
+        self, counts: NDArray[np.int64], *, rho: float, delta: float, what: str, column: str
+    ) -> Floats:
+        """The counts of values that only the data name, with noise; how many these are is not said to anybody."""
+        sigma = self.sigma(rho)
+        self.account.spend(Measured(what=what, columns=(column,), numbers=None, sigma=sigma, rho=rho, delta=delta))
         return self._noise.on_counts(counts, sigma=sigma)
 
     def errors(self, errors: Floats, *, rho: float, what: str) -> Floats:
