@@ -20,7 +20,6 @@ from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.errors import ConfigurationError, DataError, RoleError
-from aegis.learners.draws import drawn
 from aegis.masking.mask import Mask
 from aegis.masking.transition import Partition, Transition, transition
 
@@ -157,4 +156,4 @@ class RowMasker:
         if isinstance(change, Partition):
             return change.codes[codes]
         rng = np.random.default_rng([self._seed, zlib.crc32(column.encode())])
-        return drawn(change.matrix, codes, rng)
+        return change.drawn(codes, rng)

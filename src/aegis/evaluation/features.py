@@ -21,7 +21,7 @@ import numpy as np
 
 from aegis.arrays import Codes, Floats
 from aegis.data.domain import Domain
-from aegis.learners.numbers import as_numbers
+from aegis.learners.features import as_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Ways of choosing a configuration without trying them all, side by side.
+"""Ways of choosing a candidate without trying them all, side by side.
 
 Each gives one score per configuration, higher is better, and the CPU seconds it took beyond what they all share (the
 pass over the rows). None of them sees a row.
@@ -7,15 +7,18 @@ pass over the rows). None of them sees a row.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aegis.arrays import Floats
+from aegis.counts.joint import Joint, TableCounts
 from aegis.counts.pair_counts import PairTables
-from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, reduced
+from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, mask_counts, reduced
 from aegis.errors import MeasureError
+from aegis.evaluation.coded_rows import CodedRows
+from aegis.masking.configuration import Configuration
 from aegis.masking.transition import Partition
 from aegis.measures.measure import AttributeMeasure, PairMeasure, measures_of
 from aegis.measures.pair_ground import score_configurations
@@ -42,33 +45,9 @@ Selector = Callable[[Summary, PairTables | None, int], Floats]
 """A summary of level 2d, the pair tables where there are any, and a seed, to scores."""
 
 
-def by_measure(measure: str, reference: str) -> Selector:
-    """The advisor's own ranking by a measure and a reference."""
-
-    def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
-        level = Level.TWO_D if reference == Reference.EXACT else Level.ONE_D
-        return _ranked(reduced(summary, level=level), measure, reference, seed)
-
-    return scores
-
-
-def as_in_the_paper(measure: str, *, histogram: bool) -> Selector:
-    """Aegis+1D and Aegis−1D: each configuration reconstructs for itself and rounds at random."""
-
-    def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
-        as_published = reduced(summary, level=Level.ONE_D if histogram else Level.NONE)
-        return _ranked(as_published, measure, Reference.PER_CONFIGURATION, seed)
-
-    return scores
-
-
-def by_sampling(measure: str) -> Selector:
-    """The paper's baseline: values drawn among those a masked value stands for."""
-
-    def scores(summary: Summary, pairs: PairTables | None, seed: int) -> Floats:
-        return _ranked(reduced(summary, level=Level.ONE_D), measure, Reference.SAMPLING, seed)
-
-    return scores
+def by_rank(measure: str, reference: Reference, level: Level) -> Selector:
+    """The advisor's own ranking by a measure and a reference, of a summary that tells no more than ``level``."""
+    return lambda summary, pairs, seed: _ranked(reduced(summary, level=level), measure, reference, seed)
 
 
 def by_pairs(name: str) -> Selector:
@@ -128,14 +107,16 @@ def selectors(*, pairs: bool = True) -> dict[str, Selector]:
     """All selectors that need no rows, by name."""
     every: dict[str, Selector] = {}
     for measure in measures_of(AttributeMeasure):
-        every[f"{measure} (exact)"] = by_measure(measure, Reference.EXACT)
-        every[f"{measure} (pooled)"] = by_measure(measure, Reference.POOLED)
+        every[f"{measure} (exact)"] = by_rank(measure, Reference.EXACT, Level.TWO_D)
+        every[f"{measure} (pooled)"] = by_rank(measure, Reference.POOLED, Level.ONE_D)
         if measure not in PAPER_MEASURES:  # those of the paper go by the paper's names
-            every[f"{measure} (per-configuration)"] = by_measure(measure, Reference.PER_CONFIGURATION)
+            every[f"{measure} (per-configuration)"] = by_rank(measure, Reference.PER_CONFIGURATION, Level.ONE_D)
     for measure in PAPER_MEASURES:
-        every[f"Aegis+1D {measure}"] = as_in_the_paper(measure, histogram=True)
-        every[f"Aegis-1D {measure}"] = as_in_the_paper(measure, histogram=False)
-        every[f"Sampling {measure}"] = by_sampling(measure)
+        # As the paper has it: each configuration reconstructs for itself, and rounds at random.
+        every[f"Aegis+1D {measure}"] = by_rank(measure, Reference.PER_CONFIGURATION, Level.ONE_D)
+        every[f"Aegis-1D {measure}"] = by_rank(measure, Reference.PER_CONFIGURATION, Level.NONE)
+        # The paper's baseline: values drawn among those a masked value stands for.
+        every[f"Sampling {measure}"] = by_rank(measure, Reference.SAMPLING, Level.ONE_D)
     every["Mascara"] = by_relative_entropy
     if pairs:
         for name in measures_of(PairMeasure):
@@ -161,3 +142,44 @@ def select(
         scores = ways[name](summary, pairs, seed)
         answers.append(Selection(selector=name, scores=scores, cpu_seconds=time.process_time() - started))
     return answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublishedTable:
+    """A table that no mask made (clustered, sanitized, or published by somebody else), as it was counted.
+
+    Its rows are in the order of the original ones. No function of a value says what happened to it, so nothing can be
+    reconstructed; but it can be counted like any table, and measures of attributes and scores of pairs need no more.
+    """
+
+    name: str
+    counted: TableCounts
+    pairs: PairTables | None
+    rows: CodedRows
+
+    @property
+    def configuration(self) -> Configuration:
+        """Nothing is masked any more."""
+        return Configuration.of(self.name, {})
+
+
+def table_scores(original: Summary, table: PublishedTable, *, seed: int = 0) -> dict[str, float]:
+    """The scores of the selectors that can judge it, each on the scale of the configurations of ``original``."""
+    scores: dict[str, float] = {}
+    originals = {name: attribute.joint for name, attribute in original.attributes.items()}
+    label = np.asarray(original.label_histogram.counts, dtype=np.float64)
+    for name, measure in measures_of(AttributeMeasure).items():
+        change = _mean(measure, table.counted.joints, list(originals), label)
+        change -= _mean(measure, {name: joint for name, joint in originals.items() if joint}, list(originals), label)
+        scores[f"{name} ({Reference.EXACT.value})"] = change if measure.higher_is_better else -change
+    if table.pairs is not None:
+        summary = mask_counts(table.counted, [table.configuration], name=table.name)
+        for name in measures_of(PairMeasure):
+            scores[name] = float(score_configurations(summary, table.pairs, name, seed=seed).utilities[0])
+    return scores
+
+
+def _mean(measure: AttributeMeasure, joints: Mapping[str, Joint], names: list[str], label: Floats) -> float:
+    """Over all attributes; one that is not published says what a constant says."""
+    values = [float(measure(joints[name].counts if name in joints else label[None, :])) for name in names]
+    return float(np.mean(values))

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.errors import ConfigurationError
-from aegis.learners.draws import drawn
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.sample import Sample
 from aegis.learners.target import Codes, Places, Target
@@ -130,7 +129,7 @@ class MaskTables:
             return change.codes[codes].astype(np.int32)
         name = zlib.crc32(f"{column}\0{mask.describe()}".encode())
         rng = np.random.default_rng([self.sample.seed, name, part.number, draw])
-        return drawn(change.matrix, codes, rng).astype(np.int32)
+        return change.drawn(codes, rng).astype(np.int32)
 
 
 class MaskedCandidate:

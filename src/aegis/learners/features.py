@@ -16,6 +16,7 @@ that is the same in all training rows says nothing and is left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -26,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
-from aegis.learners.numbers import as_numbers
+from aegis.data.interval import Interval
+from aegis.data.kind import Kind
 from aegis.learners.target import Codes, Floats, Places, Target
 
 Bins = NDArray[np.uint8]
@@ -38,6 +40,7 @@ too few of them, and every bin costs."""
 LEAST_ROWS = 10
 """A category that fewer training rows have shares its bin and its indicator with the other rare ones."""
 MOST_LEVELS = 40
+_STARRED = re.compile(r"^(-?\d+)(\*+)$")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -308,3 +311,49 @@ def _scaled(numbers: Floats, counts: Places) -> Floats | None:
     scaled = np.zeros(len(numbers))
     scaled[present] = (values - mean) / spread
     return scaled
+
+
+def as_numbers(domain: Domain) -> Floats | None:
+    """A number for each value of the domain (missing apart), so that masked ones keep their order; None for categories.
+
+    >>> as_numbers(Domain.of(Kind.TEXT, ["[20, 30)", "[30, 40)"])).tolist()
+    [25.0, 35.0]
+    >>> as_numbers(Domain.of(Kind.TEXT, ["2*", "3*"])).tolist()
+    [24.5, 34.5]
+    >>> as_numbers(Domain.of(Kind.TEXT, ["(-inf, 20)", "[20, 30)", "[30, inf)"])).tolist()
+    [15.0, 25.0, 35.0]
+    >>> as_numbers(Domain.of(Kind.TEXT, ["red", "2*"])) is None
+    True
+    """
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return domain.values.astype("datetime64[s]").astype(np.int64) / 86_400.0
+    if domain.kind is not Kind.TEXT:
+        return domain.values.astype(np.float64)
+    if not len(domain.values):
+        return None
+    intervals = []
+    for text in domain.values.tolist():
+        interval = _interval(text)
+        if interval is None:
+            return None
+        intervals.append(interval)
+    return _middles(intervals)
+
+
+def _interval(text: str) -> Interval | None:
+    if starred := _STARRED.match(text):
+        lowest = int(starred[1]) * 10 ** len(starred[2])
+        return Interval(lowest, lowest + 10 ** len(starred[2]) - 1, True, True)
+    return Interval.parse(text)
+
+
+def _middles(intervals: list[Interval]) -> Floats:
+    """The middle of each; one without end is taken to be as wide as the others, or two would meet in a point."""
+    low = np.array([interval.low for interval in intervals])
+    high = np.array([interval.high for interval in intervals])
+    widths = np.sort((high - low)[np.isfinite(high - low)])
+    # The median; numpy's own first loads its masked arrays.
+    middle = float(widths[(len(widths) - 1) // 2] + widths[len(widths) // 2]) / 2 if len(widths) else 0.0
+    width = middle if middle > 0 else 1.0
+    low, high = np.where(np.isinf(low), high - width, low), np.where(np.isinf(high), low + width, high)
+    return np.where(np.isfinite(low + high), (low + high) / 2, 0.0)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from aegis.errors import InputError
 from aegis.learners.candidate import Candidate, MaskTables, Part, unmasked
@@ -19,7 +20,6 @@ from aegis.learners.features import Split
 from aegis.learners.goal import Goal, goal_for
 from aegis.learners.learner import LEARNERS, Learner, expect, is_compiled
 from aegis.learners.measured import Measured, RowValues, likeliest
-from aegis.learners.one_thread import one_thread
 from aegis.learners.other_goals import note_on_other_goals
 from aegis.learners.placing import Course, above_unmasked, label_is_told, placed, unmasked_reached
 from aegis.learners.race_result import RaceResult, RaceStage
@@ -80,7 +80,9 @@ def race(
         seed=seed,
         progress=progress,
     )
-    with one_thread():
+    # A library of matrix products keeps a thread per core spinning after each product, which is processor time that
+    # nobody uses here, where products are small; how a sum is divided among threads also decides its last digits.
+    with threadpool_limits(limits=1, user_api="blas"):
         course = heat.run(list(candidates))
         return _result(heat, list(candidates), course, sample, reason=reason)
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from aegis.data.domain import Domain, show
 from aegis.data.kind import DATES, NUMBERS, Kind
-from aegis.learners.features import CodedColumn
-from aegis.learners.numbers import as_numbers
+from aegis.learners.features import CodedColumn, as_numbers
 from aegis.learners.sample import Sample
 from aegis.learners.target import Codes, Floats
 

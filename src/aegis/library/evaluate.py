@@ -23,9 +23,8 @@ from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
 from aegis.evaluation.gold import Candidate, gold_of
 from aegis.evaluation.models import GOLD_MODELS, check_models
-from aegis.evaluation.published_table import table_scores
 from aegis.evaluation.result_cache import ResultCache
-from aegis.evaluation.selectors import Selection, select
+from aegis.evaluation.selectors import Selection, select, table_scores
 from aegis.evaluation.shortlist import SECOND_OPINION, try_shortlist
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables

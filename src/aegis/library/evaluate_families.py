@@ -22,8 +22,8 @@ from aegis.data.engine import open_dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import ConfigurationError, DataError, PolicyNotSatisfiedError
 from aegis.evaluation.coded_rows import CodedRows, read_rows
-from aegis.evaluation.published_table import PublishedTable
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
+from aegis.evaluation.selectors import PublishedTable
 from aegis.library.anonymize import anonymize
 from aegis.library.releasing.sanitized_files import released_columns, with_releases
 from aegis.library.tables.filling import column_values

@@ -106,6 +106,18 @@ class Channel:
         moved = np.moveaxis(np.asarray(counts, dtype=np.float64), axis, -1) @ self.matrix
         return np.moveaxis(moved, -1, axis)
 
+    def drawn(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+        """For each code a masked one, drawn with the probabilities of its row."""
+        chance = rng.random(len(codes))
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(self.matrix) + 1))
+        outcome = np.empty(len(codes), dtype=np.int64)
+        for code in np.flatnonzero(np.diff(ends)):
+            rows = order[ends[code] : ends[code + 1]]
+            ladder = np.cumsum(self.matrix[code])
+            outcome[rows] = np.searchsorted(ladder, chance[rows] * ladder[-1], side="right")
+        return np.minimum(outcome, self.target.size - 1)
+
 
 Transition = Partition | Channel
 

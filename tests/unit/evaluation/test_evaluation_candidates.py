@@ -17,8 +17,7 @@ from aegis.counts.summary import masked_counts
 from aegis.data.engine import open_dataset
 from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.gold import Candidate, gold_of, gold_standard, reliability, split_half
-from aegis.evaluation.published_table import PublishedTable, table_scores
-from aegis.evaluation.selectors import select
+from aegis.evaluation.selectors import PublishedTable, select, table_scores
 from aegis.evaluation.shortlist import try_shortlist
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration

@@ -20,11 +20,10 @@ from aegis.errors import ConfigurationError, DataError, MeasureError
 from aegis.evaluation.coded_rows import CodedRows, RowMasker, read_rows
 from aegis.evaluation.features import Encoding, feature_matrix
 from aegis.evaluation.splits import SplitPlan
-from aegis.learners.draws import drawn
-from aegis.learners.numbers import as_numbers
+from aegis.learners.features import as_numbers
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import DEFAULT_MASKS, _candidates
-from aegis.masking.transition import transition
+from aegis.masking.transition import Channel, transition
 from aegis.releases.apply import masked_table
 
 
@@ -117,8 +116,9 @@ def test_a_masked_label_cannot_be_compared() -> None:
 
 def test_draws_follow_the_channel() -> None:
     matrix = np.array([[0.2, 0.8, 0.0], [0.0, 0.5, 0.5]])
+    channel = Channel(matrix=matrix, target=Domain.of(Kind.TEXT, ["a", "b", "c"]))
     codes = np.repeat([0, 1], 20_000)
-    outcome = drawn(matrix, codes, np.random.default_rng(0))
+    outcome = channel.drawn(codes, np.random.default_rng(0))
     for code in (0, 1):
         shares = np.bincount(outcome[codes == code], minlength=3) / 20_000
         np.testing.assert_allclose(shares, matrix[code], atol=0.02)

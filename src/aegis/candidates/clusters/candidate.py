@@ -9,8 +9,7 @@ from aegis.candidates.clusters.records import Records
 from aegis.counts.disclosure_rule import may_name
 from aegis.errors import AnonymizerError
 from aegis.learners.candidate import Part
-from aegis.learners.features import CodedColumn, Split, SplitColumn
-from aegis.learners.numbers import as_numbers
+from aegis.learners.features import CodedColumn, Split, SplitColumn, as_numbers
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
 

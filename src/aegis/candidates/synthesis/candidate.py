@@ -17,8 +17,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Column
 from aegis.errors import LabelError
 from aegis.learners.candidate import Part
-from aegis.learners.features import CodedColumn, Split, SplitColumn
-from aegis.learners.numbers import as_numbers
+from aegis.learners.features import CodedColumn, Split, SplitColumn, as_numbers
 from aegis.learners.sample import Sample
 from aegis.learners.target import Codes, Places, Target
 
