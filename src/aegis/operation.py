@@ -129,12 +129,12 @@ class Options:
                 )
 
         for field in fields_of(type(self)):
-            if field.option.replaces and getattr(self, field.name):
-                self._check_replaced(field.option.replaces)
+            if field.option.replaces:
+                self._check_apart(field.option.replaces, replaced=bool(getattr(self, field.name)))
 
-    def _check_replaced(self, outputs: tuple[str, ...]) -> None:
-        """Raise where a file that may be replaced is an input or another output: nobody means to lose a source."""
-        declared = [field.name for field in fields_of(type(self))]
+    def _check_apart(self, outputs: tuple[str, ...], *, replaced: bool) -> None:
+        """Raise where two outputs are one file, or one to be replaced is an input: nobody means to lose a source."""
+        declared = [field.name for field in fields_of(type(self)) if replaced or field.name in outputs]
         named: dict[str, list[str]] = {}
         for name in declared:
             for path in _paths(getattr(self, name)):
@@ -143,7 +143,8 @@ class Options:
             for path in _paths(getattr(self, name)):
                 if len(named[path]) > 1 and not Path(path).is_dir():  # a summary may be added to where it is
                     raise OutputError(
-                        f"{getattr(self, name)} is an input or another output of this command; choose another name"
+                        f"{getattr(self, name)} is an input or another output of this command; "
+                        "give it a name of its own"
                     )
 
     def given(self) -> tuple[str, ...]:

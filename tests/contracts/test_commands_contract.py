@@ -14,9 +14,10 @@ import typer
 
 import aegis
 from aegis.command_line import app
+from aegis.commands.apply import Apply
 from aegis.commands.command import COMMANDS, GROUPS, Command
 from aegis.commands.fields import WithLedger
-from aegis.errors import OptionError
+from aegis.errors import OptionError, OutputError
 from aegis.operation import Argument, Field, Operation, fields_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -185,3 +186,9 @@ def test_overwriting_nothing_is_refused(clinic: Path) -> None:
 
     with pytest.raises(OptionError, match="--overwrite"):
         aegis.generate(clinic / "clinic.csv", count=2, overwrite=True)
+
+
+def test_two_outputs_are_two_files_whether_or_not_files_may_be_replaced() -> None:
+    for overwrite in (False, True):
+        with pytest.raises(OutputError, match="a name of its own"):
+            Apply(data="x.csv", config="masks.yaml", out="a.csv", fitted="folder/../a.csv", overwrite=overwrite)

@@ -21,7 +21,7 @@ from aegis.counts.joint import TableCounts
 from aegis.counts.summary import Summary, configuration_of, mask_counts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
-from aegis.data.output import check_apart, check_free, write_text
+from aegis.data.output import check_free, write_text
 from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, SummaryError
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
@@ -314,7 +314,6 @@ def _check(options: Advise) -> None:
     for output in (options.report, options.save):
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)
-    check_apart([options.report, options.save], [options.data, options.configs, options.policy, *options.tables])
     if options.save is not None:
         check_ending(Path(options.save))
 

@@ -23,7 +23,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.output import check_apart, check_free, draft_of
+from aegis.data.output import check_free, draft_of
 from aegis.data.schema import Role
 from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.library.ledgers.derivation import note_made_of
@@ -129,7 +129,6 @@ def anonymize(options: Anonymize) -> Anonymization:
     for output in (options.out, options.model, *beside):
         if output is not None:
             check_free(Path(output), overwrite=options.overwrite)
-    check_apart([options.out, options.model], [options.data, options.policy])
     dataset = _hiding(open_table(options.data, options), options.person)
     suspicious = _that_look_identifying(dataset, options)
     dataset = dataset.with_roles(replace(dataset.roles, identifying=(*dataset.roles.identifying, *suspicious)))

@@ -15,9 +15,9 @@ from aegis.candidates.boxes.regions import STAR
 from aegis.commands.apply import Apply
 from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame
-from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
+from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.data.yaml_text import dump
-from aegis.errors import ConfigurationError, OutputError
+from aegis.errors import ConfigurationError
 from aegis.library.ledgers.derivation import note_made_of
 from aegis.library.ledgers.recognition import not_judged_with
 from aegis.library.releasing.recode import boxes_in
@@ -88,11 +88,8 @@ def apply(options: Apply) -> Applied:
     target = Path(options.out)
     check_format(target)
     paths = [target, *(Path(path) for path in (options.fitted, options.mapping) if path is not None)]
-    if len({path.absolute() for path in paths}) < len(paths):
-        raise OutputError("two of the outputs have the same name; give each its own")
     for path in paths:
         check_free(path, overwrite=options.overwrite)
-    check_apart(paths, [options.data, options.config])
     boxes = boxes_in(options.config)
     if boxes is not None:
         return _recoded(boxes, target, options)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, overload
 
 from aegis.commands.configurations import Diff, Generate
 from aegis.counts.collect import count_table
-from aegis.data.output import check_apart, check_free
+from aegis.data.output import check_free
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.proposals import find_hierarchies, generated, one_configuration, to_be_masked
 from aegis.masking.configuration import Configuration
@@ -73,7 +73,6 @@ def generate(options: Generate) -> Generated:
 
         aegis.generate("clinic.csv", count=3, out="generated.yaml")
     """
-    check_apart([options.out], [options.data])
     if options.out is not None:
         check_ending(Path(options.out))
         check_free(Path(options.out), overwrite=options.overwrite)

@@ -16,7 +16,7 @@ from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.joint import TableCounts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import mask_counts
-from aegis.data.output import check_apart, check_free
+from aegis.data.output import check_free
 from aegis.errors import ConfigurationError, InputError, LabelError
 from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.coded_rows import CodedRows, read_rows
@@ -60,7 +60,6 @@ def evaluate(options: Evaluate) -> Evaluation:
     """
     if options.report is not None:
         check_free(Path(options.report), overwrite=options.overwrite)
-        check_apart([options.report], [options.data, options.configs])
     models = tuple(options.models) or GOLD_MODELS
     check_models(models)
     hierarchies = find_hierarchies(options.hierarchies, options.data)

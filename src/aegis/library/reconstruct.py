@@ -16,7 +16,7 @@ from aegis.commands.reconstruct import Reconstruct
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.engine import connect
-from aegis.data.output import PRIVATE, check_apart, check_free, draft_of
+from aegis.data.output import PRIVATE, check_free, draft_of
 from aegis.errors import DataError, RoleError
 from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
 from aegis.library.tables.opening import open_table
@@ -74,7 +74,6 @@ def reconstruct(options: Reconstruct) -> Reconstructed:
     out = Path(options.out)
     check_format(out)
     check_free(out, overwrite=options.overwrite)
-    check_apart([out], [options.release, options.with_, options.model])
     reconstructors = load_reconstructors(Path(options.model))
     own, release = open_table(options.with_, options), open_table(options.release, options)
     needed = list(dict.fromkeys(name for reconstructor in reconstructors for name in reconstructor.needs))

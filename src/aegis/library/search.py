@@ -17,7 +17,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect import count_table
 from aegis.counts.joint import check_classes, check_filled
 from aegis.data.hierarchy import file_name, write_hierarchies
-from aegis.data.output import check_apart, check_free, write_text
+from aegis.data.output import check_free, write_text
 from aegis.data.schema import Roles
 from aegis.errors import LabelError
 from aegis.learners.candidate import MaskTables
@@ -172,7 +172,6 @@ def search(options: Search) -> Found | FoundBoxes:
     """
     if options.out is not None:
         check_free(Path(options.out), overwrite=options.overwrite)
-        check_apart([options.out], [options.data, options.policy])
         if options.space != "boxes":
             check_ending(Path(options.out))
     policy = read_policy(options.policy, person=options.person)

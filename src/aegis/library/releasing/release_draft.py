@@ -17,7 +17,7 @@ from aegis.commands.release import Release
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset
-from aegis.data.output import PRIVATE, PUBLIC, check_apart, check_free, drafts_of
+from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import OptionError, OutputError, PolicyNotSatisfiedError
 from aegis.inspection.telling import Tells, known_values
@@ -75,7 +75,6 @@ def output_paths(options: Release) -> list[Path]:
         raise OutputError("two of the outputs have the same name; give each its own")
     for path in (*paths, *((signature_path(paths[-2]),) if options.sign is not None else ())):
         check_free(path, overwrite=options.overwrite)
-    check_apart([options.out, *extras], [options.data, options.config, options.policy])
     return paths
 
 
