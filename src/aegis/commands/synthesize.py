@@ -12,7 +12,7 @@ from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
 from aegis.commands.fields import (
     Data,
-    Hierarchies,
+    HierarchiesLike,
     Label,
     PathLike,
     Report,
@@ -69,7 +69,10 @@ class Synthesize(WithIdentifying, WithBudget, Working):
         int | None,
         Option("At most so many rows of each person count, drawn at random (default: 1).", section=PERSON, minimum=1),
     ] = None
-    hierarchies: Hierarchies = None
+    hierarchies: Annotated[
+        HierarchiesLike | None,
+        Option("Folder of hierarchy files whose values are public knowledge; those made from the data are not."),
+    ] = None
     seed: Annotated[
         int | None,
         Option("For tests only: noise by this seed, which protects nobody, and the certificate says so."),
@@ -107,6 +110,12 @@ def show(made: Synthesized, options: Synthesize) -> None:
         terminal.aside(
             f"values of {count(len(from_rows), 'column')} were found under the budget; a domain file (--domain) would "
             "leave it to what is measured"
+        )
+    of_hierarchies = [column for column, origin in made.origins.items() if origin == "a hierarchy"]
+    if of_hierarchies:
+        terminal.aside(
+            f"values of {count(len(of_hierarchies), 'column')} are those of hierarchies, taken as public: the promise "
+            "does not cover what is in there because these rows have it"
         )
     if made.ledger is not None:
         terminal.aside(f"entry {made.ledger} of the ledger")

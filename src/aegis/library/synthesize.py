@@ -338,8 +338,11 @@ def _label(options: Synthesize, dataset: Dataset) -> str | None:
 
 
 def _public(options: Synthesize, dataset: Dataset) -> PublicDomain:
-    """What is declared: hierarchies, and the domain file over them."""
-    listed = of_hierarchies(find_hierarchies(options.hierarchies, options.data), dataset.schema)
+    """What is declared: hierarchies that are named, and the domain file over them.
+
+    Those that only lie beside the data may have been made from it, and would tell what a single row holds.
+    """
+    listed = of_hierarchies(find_hierarchies(options.hierarchies, None), dataset.schema)
     if options.domain is None:
         return PublicDomain(columns=listed)
     if isinstance(options.domain, Mapping):

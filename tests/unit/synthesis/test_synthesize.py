@@ -198,6 +198,21 @@ def test_a_budget_that_is_spent_stops_everything_and_leaves_nothing(data: Path, 
     assert len(read_ledger(ledger).releases) == 1
 
 
+def test_hierarchies_made_from_the_data_are_public_only_where_somebody_names_them(tmp_path: Path) -> None:
+    """One of them lists the town of a single person, and rows drawn of it would name that town."""
+    towns = ["Ayr", "Bude"] * 300 + ["Eye"]
+    data = tmp_path / "people.csv"
+    pa.csv.write_csv(
+        pa.table({"town": towns, "age": np.arange(601) % 70, "sick": ["yes", "no", "no"] * 200 + ["no"]}), data
+    )
+    aegis.hierarchies(data, columns=["town", "age"], out=tmp_path / "hierarchies")
+    made = _made(data, identifying=[])
+    assert dict(made.origins) == {"town": "found", "age": "found", "sick": "found"}
+    assert "Eye" not in made.table["town"].to_pylist()
+    named = _made(data, identifying=[], hierarchies=tmp_path / "hierarchies")
+    assert named.origins["town"] == named.origins["age"] == "a hierarchy"
+
+
 def test_a_person_with_many_rows_counts_as_one() -> None:
     many = pa.concat_tables([TABLE.slice(0, 400)] * 5)
     made = _made(many, identifying=[], unit="person", person="key", domain=DOMAIN)
