@@ -17,13 +17,21 @@ import pandas as pd
 
 BINS = 32
 """SmartNoise has no bins of its own that know a declared range: equal ones. dpmm cuts its own under the budget."""
+MEGABYTES, ROUNDS, STEPS = 1.0, 4, 200
+"""What ``aim-small`` is: AIM with a model of so many megabytes at most, with so many rounds for each column, and in
+dpmm, where they can be chosen, so many steps of each fit. AIM's own values are 80, 16 and 1,000, and it says of itself
+that it can take many hours with them; dpmm's pipeline sets no limit to the model."""
 
 
 def by_dpmm(method: str, table: pd.DataFrame, job: dict[str, Any]) -> pd.DataFrame:
     from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline  # type: ignore[import-not-found]
 
-    pipeline = {"aim": AIMPipeline, "mst": MSTPipeline, "privbayes": PrivBayesPipeline}[method](
-        epsilon=0.9 * job["epsilon"], proc_epsilon=0.1 * job["epsilon"], delta=job["delta"], n_jobs=1
+    pipelines = {"aim": AIMPipeline, "mst": MSTPipeline, "privbayes": PrivBayesPipeline}
+    name, _, small = method.partition("-")
+    rounds = ROUNDS * len(job["columns"])
+    smaller = {"max_model_size": MEGABYTES, "gen_kwargs": {"rounds": rounds, "n_iters": STEPS}} if small else {}
+    pipeline = pipelines[name](
+        epsilon=0.9 * job["epsilon"], proc_epsilon=0.1 * job["epsilon"], delta=job["delta"], n_jobs=1, **smaller
     )
     domain: dict[str, Any] = {}
     for name, declared in job["columns"].items():
@@ -48,7 +56,9 @@ def by_smartnoise(method: str, table: pd.DataFrame, job: dict[str, Any]) -> pd.D
         else BinTransformer(bins=BINS, lower=declared["min"], upper=declared["max"])
         for declared in job["columns"].values()
     ]
-    made = Synthesizer.create(method, epsilon=job["epsilon"], delta=job["delta"], verbose=False)
+    name, _, small = method.partition("-")
+    smaller = {"max_model_size": MEGABYTES, "rounds": ROUNDS * len(job["columns"])} if small else {}
+    made = Synthesizer.create(name, epsilon=job["epsilon"], delta=job["delta"], verbose=False, **smaller)
     return made.fit_sample(table[list(job["columns"])], transformer=TableTransformer(parts), preprocessor_eps=0.0)
 
 

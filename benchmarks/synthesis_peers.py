@@ -4,8 +4,9 @@ Four public tables, δ = 10⁻⁶, values and ranges declared for all. Seven ten
 logistic regression on indicators of categories and of 32 quantile bins of each number, learnt from the made-up rows.
 The peers pin versions of their own, so each library gets an environment of its own under ``--environments`` (made on
 first use from the package index). A fit that needs more than ``--cpu-limit`` seconds is stopped and named, and is not
-tried on other splits of that table. What is done is kept beside the environments, and a run that is started again goes
-on after it. The peers' noise comes from seeded generators here; that of Aegis from OpenDP.
+tried on other splits of that table. What is done is added to the committed result at once: a run that is started again
+goes on after it, and ``--methods``, ``--tables`` and ``--seeds`` choose single fits. A fit that was stopped is tried
+again where the limit is longer. The peers' noise comes from seeded generators here; that of Aegis from OpenDP.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -32,11 +34,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 import aegis
-from _result import dataset, write
+from _result import RESULTS, dataset, write
 
 DELTA = 1e-6
 PACKAGES = {"dpmm": "dpmm==0.1.9", "smartnoise": "smartnoise-synth==1.0.8"}
-METHODS = ("aegis", "dpmm:mst", "dpmm:privbayes", "dpmm:aim", "smartnoise:mst", "smartnoise:aim")
+METHODS = (
+    *("aegis", "dpmm:mst", "dpmm:privbayes", "dpmm:aim", "dpmm:aim-small"),
+    *("smartnoise:mst", "smartnoise:aim", "smartnoise:aim-small"),
+)
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+"""Threads that wait for each other would count as work."""
 FEW = 20
 """Columns of numbers with at most so many values are declared as lists."""
 
@@ -105,17 +115,26 @@ def environment(folder: Path, library: str) -> Path:
     return python
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """Made-up rows with the CPU seconds that they took, or why there are none."""
+
+    rows: pd.DataFrame | None = None
+    cpu_seconds: float | None = None
+    ended: str | None = None
+
+
 def made_by(
     method: str, training: pd.DataFrame, columns: dict[str, Any], source: Source, seed: int, chosen: argparse.Namespace
-) -> tuple[pd.DataFrame | None, float | None]:
-    """Made-up rows and the CPU seconds; None for rows that did not come."""
+) -> Made:
+    """What a method makes of the training rows."""
     if method == "aegis":
         began = time.process_time()
         made = aegis.synthesize(
             training, epsilon=chosen.epsilon, delta=DELTA, label=source.label, domain={"columns": columns}
         )
         assert made.table is not None
-        return made.table.to_pandas(), round(time.process_time() - began, 1)
+        return Made(rows=made.table.to_pandas(), cpu_seconds=round(time.process_time() - began, 1))
     folder = Path(chosen.environments)
     python = environment(folder, method.split(":")[0])
     rows, out, job = folder / "training.csv", folder / "made.csv", folder / "job.json"
@@ -127,45 +146,64 @@ def made_by(
     }  # fmt: skip
     job.write_text(json.dumps(content), encoding="utf-8")
     script = Path(__file__).with_name("_synthesis_peer.py")
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # threads that wait for each other would count as work
-    done = subprocess.run([python, script, job], capture_output=True, text=True, check=False, env=one_thread)
+    done = subprocess.run(
+        [python, script, job], capture_output=True, text=True, check=False, env={**os.environ, **ONE_THREAD}
+    )
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return Made(ended=f"stopped after {chosen.cpu_limit} CPU seconds")
     if done.returncode or not out.exists():
-        print(done.stderr[-400:], file=sys.stderr)
-        return None, None
+        print(done.stderr, file=sys.stderr)
+        return Made(ended=f"an error: {(done.stderr.strip().splitlines() or ['no rows'])[-1][:200]}")
     seconds = json.loads(done.stdout.strip().splitlines()[-1])["cpu_seconds"]
-    return pd.read_csv(out, keep_default_na=False), float(seconds)
+    return Made(rows=pd.read_csv(out, keep_default_na=False), cpu_seconds=float(seconds))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--environments", required=True, help="a folder for the peers' environments")
     parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="the splits")
     parser.add_argument("--cpu-limit", type=int, default=600)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--tables", nargs="+", default=list(SOURCES), choices=list(SOURCES))
+    parser.add_argument("--again", action="store_true", help="also what is in the result already")
     chosen = parser.parse_args()
-    sys.argv[1:] = [
-        "--environments", "FOLDER", "--epsilon", f"{chosen.epsilon:g}", "--seeds", str(chosen.seeds),
-        "--cpu-limit", str(chosen.cpu_limit), "--methods", *chosen.methods, "--tables", *chosen.tables,
-    ]  # fmt: skip  # where the environments lie is nobody's business but the machine's
-    folder = Path(chosen.environments)
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / f"runs_{chosen.epsilon:g}.jsonl"
-    runs = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()] if kept.exists() else []
-    done = {(run["table"], run["seed"], run["method"]) for run in runs}
-    for seed in range(chosen.seeds):
-        for name in chosen.tables:
-            stopped = {run["method"] for run in runs if run["table"] == name and "ended" in run}
-            methods = [method for method in ("real rows", *chosen.methods) if method not in stopped]
-            wanted = [method for method in methods if (name, seed, method) not in done]
-            for run in _made_runs(name, seed, wanted, chosen):
-                runs.append(run)
-                with kept.open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(run) + "\n")
+    sys.argv[1:] = ["--environments", "FOLDER"]  # the result holds what all calls made, and no path of a machine
+    Path(chosen.environments).mkdir(parents=True, exist_ok=True)
+    runs = kept_runs(chosen.epsilon)
+    for seed in chosen.seeds:
+        for table in chosen.tables:
+            wanted = [
+                method
+                for method in ("real rows", *chosen.methods)
+                if chosen.again or not is_done(runs, (table, method), seed, cpu_limit=chosen.cpu_limit)
+            ]
+            for run in _made_runs(table, seed, wanted, chosen):
+                runs = [other for other in runs if _place(other) != _place(run)] + [run]
                 print(run, flush=True)
-            facts = {"epsilon": chosen.epsilon, "delta": DELTA, "packages": PACKAGES, "cpu_limit": chosen.cpu_limit}
-            write("synthesis_peers", {**facts, "summary": summary_of(runs), "runs": runs})  # what is done is kept
+                facts = {"epsilon": chosen.epsilon, "delta": DELTA, "packages": PACKAGES}
+                write("synthesis_peers", {**facts, "summary": summary_of(runs), "runs": runs})
+
+
+def kept_runs(epsilon: float) -> list[dict[str, Any]]:
+    """The runs of the committed result."""
+    path = RESULTS / "synthesis_peers.json"
+    if not path.exists():
+        return []
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    if kept["epsilon"] != epsilon:
+        sys.exit(f"{path.name} holds runs at ε = {kept['epsilon']:g}; move it away to measure others")
+    return list(kept["runs"])
+
+
+def is_done(runs: list[dict[str, Any]], of: tuple[str, str], seed: int, *, cpu_limit: int) -> bool:
+    """Whether a (table, method) has its rows on this split, or was stopped on any by a limit that is no shorter."""
+    own = [run for run in runs if (run["table"], run["method"]) == of]
+    return any(run["seed"] == seed if "ended" not in run else run["cpu_limit"] >= cpu_limit for run in own)
+
+
+def _place(run: dict[str, Any]) -> tuple[str, int, str]:
+    return run["table"], run["seed"], run["method"]
 
 
 def _made_runs(name: str, seed: int, methods: list[str], chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -177,19 +215,19 @@ def _made_runs(name: str, seed: int, methods: list[str], chosen: argparse.Namesp
     columns = declared(table)
     training, testing = train_test_split(table, test_size=0.3, random_state=seed, stratify=table[source.label])
     for method in methods:
-        made, seconds = (
-            (training, None) if method == "real rows" else made_by(method, training, columns, source, seed, chosen)
+        made = (
+            Made(rows=training) if method == "real rows" else made_by(method, training, columns, source, seed, chosen)
         )
-        run: dict[str, Any] = {"table": name, "seed": seed, "method": method, "cpu_seconds": seconds}
-        if made is None:
-            run["ended"] = f"no rows within {chosen.cpu_limit} CPU seconds, or an error"
+        run: dict[str, Any] = {"table": name, "seed": seed, "method": method, "cpu_seconds": made.cpu_seconds}
+        if made.rows is None:
+            run |= {"ended": made.ended, "cpu_limit": chosen.cpu_limit}
         else:
-            run["accuracy"], run["auc"] = score(made, testing, source, columns)
+            run["accuracy"], run["auc"] = score(made.rows, testing, source, columns)
         yield run
 
 
 def summary_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The means over seeds."""
+    """The means over seeds, and why there is none."""
     rows = []
     for table, method in dict.fromkeys((run["table"], run["method"]) for run in runs):
         own = [run for run in runs if (run["table"], run["method"]) == (table, method)]
@@ -199,6 +237,8 @@ def summary_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             held = [run[figure] for run in reached if run.get(figure) is not None]
             if held:
                 row[figure] = round(float(np.mean(held)), 4)
+        if not reached:
+            row["ended"] = own[-1]["ended"]
         rows.append(row)
     return rows
 
