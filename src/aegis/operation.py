@@ -57,6 +57,7 @@ class Option:
         replaces: the options whose files it lets be replaced: none of them may be a file that another option names.
         variable: an environment variable that gives the value where the command line does not.
         secret: the value is not shown again.
+        blank: whether a blank text is an answer: a space may separate fields. Elsewhere it is refused.
         short: one letter for the command line ("-y").
         terminal: whether the command line has it; a callback or an object can be given in Python only.
     """
@@ -73,6 +74,7 @@ class Option:
     replaces: tuple[str, ...] = ()
     variable: str | None = None
     secret: bool = False
+    blank: bool = False
     short: str | None = None
     terminal: bool = True
 
@@ -314,6 +316,8 @@ def _check_value(field: Field, value: Any) -> None:
     option = field.option
     if value is None:
         return
+    if isinstance(value, str) and not option.blank and not value.strip() and value != field.default:
+        raise OptionError(f"{field.flag} is empty; give it a value, or leave it out")
     for part in value if field.many else (value,):
         if option.choices and part not in option.choices:
             raise OptionError(

@@ -75,6 +75,20 @@ def test_what_is_said_of_a_ledger_is_refused_where_none_is_asked(name: str) -> N
         options(**required, ledger="none", recipient="a hospital")
 
 
+@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_blank_text_is_refused_and_not_taken_for_no_answer(name: str, blank: str) -> None:
+    """An empty reason let a release pass its ledger, and an empty label was no label."""
+    options: Any = DECLARED[name].options
+    fields = fields_of(options)
+    required = {field.name: 1.0 if field.kind is float else "x.csv" for field in fields if field.required}
+    texts = [field for field in fields if field.kind is str and not field.many and not field.option.choices]
+    for field in texts:
+        if not field.option.blank and field.default != blank:
+            with pytest.raises(OptionError, match=f"^{field.flag} is empty"):
+                options(**{**required, field.name: blank})
+
+
 def test_every_word_of_the_help_is_described() -> None:
     commands: Any = typer.main.get_command(app)
     assert [name for name, command in commands.commands.items() if not command.help] == []

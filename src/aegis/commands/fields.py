@@ -103,7 +103,7 @@ class Working(Options):
 class Reading(Options):
     """How the table is opened."""
 
-    delimiter: Annotated[str | None, Option("Field delimiter of a text file.", section=DATA)] = None
+    delimiter: Annotated[str | None, Option("Field delimiter of a text file.", section=DATA, blank=True)] = None
     encoding: Annotated[str, Option("Encoding of a text file.", section=DATA)] = "utf-8"
     missing: Annotated[Sequence[str], Option("A text that means a missing value.", section=DATA, repeat=True)] = ()
     decimal_comma: Annotated[

@@ -25,7 +25,9 @@ class Run(WithLedger, Working):
     data: Annotated[PathLike | None, Argument("The newer file (default: the one that the project names).")] = None
     _: KW_ONLY
     project: Annotated[PathLike, Option("The project file that aegis start wrote.")] = "aegis.yaml"
-    delimiter: Annotated[str | None, Option("Field delimiter of the newer file (default: as the project says).")] = None
+    delimiter: Annotated[
+        str | None, Option("Field delimiter of the newer file (default: as the project says).", blank=True)
+    ] = None
     encoding: Annotated[str | None, Option("Encoding of the newer file (default: as the project says).")] = None
     choose: Annotated[bool, Option("Make candidates again and take the one that is recommended now.")] = False
     out: Annotated[PathLike | None, Option("The release (default: NAME.released.csv beside the project).")] = None

@@ -156,8 +156,20 @@ def _label(
         histogram = histogram_of(dataset, counted, limits.texts)
         if continuous_bins is None or not kind.is_ordered or not _is_continuous(histogram, limits):
             return counted, _checked_label(label, kind, dataset, histogram, limits)
-        counted = binned(dataset, column, kind, continuous_bins)
+        counted = _binned_label(dataset, label, kind, histogram, continuous_bins)
     return counted, _checked_label(label, kind, dataset, histogram_of(dataset, counted, limits.texts), limits)
+
+
+def _binned_label(dataset: Dataset, label: str, kind: Kind, histogram: Histogram | None, bins: int) -> Binned:
+    """A label of numbers or dates in a few neighbourhoods; months may be too many to be classes."""
+    by_engine = binned(dataset, dataset.table[label], kind, bins)
+    if kind.is_number:
+        return by_engine
+    dates = histogram or histogram_of(dataset, by_engine, NO_LIMIT)
+    assert dates is not None
+    values = len(dates.domain.values)
+    starts, _ = binned_counts(dates.domain.values, dates.counts[:values].reshape(-1, 1), bins)
+    return Binned(source=dataset.table[label], kind=kind, starts=starts, discretised=True)
 
 
 def _is_continuous(histogram: Histogram | None, limits: Limits) -> bool:

@@ -300,8 +300,8 @@ def changed(stage: Any, name: str, **parts: Any) -> bytes:
     return Certificate(content=content | parts).to_json().encode()
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_reason_of_the_provider_alone_lets_nothing_through(small_stage: Any, known: bool) -> None:
+@pytest.mark.parametrize(("known", "reason"), [(True, "I say so"), (False, "I say so"), (False, "")])
+def test_a_reason_of_the_provider_alone_lets_nothing_through(small_stage: Any, known: bool, reason: str) -> None:
     """Pushed for nobody with a reason of one's own, a broken masking was allowed afterwards as the same again."""
     stage = small_stage
     stage.product()
@@ -313,7 +313,12 @@ def test_a_reason_of_the_provider_alone_lets_nothing_through(small_stage: Any, k
         judged(stage, part(made["strict"]), part(hidden), broken=130)
     else:
         stage.approve(request.id, hidden.id)
-    mine = changed(stage, "everything-hidden", ledger={"despite": "I say so", "together_with_files": []})
+    out = [stage.parts.released["strict"][1]] if not reason else []
+    mine = changed(
+        stage,
+        "everything-hidden",
+        ledger={"despite": reason, "together_with_files": [json.loads(each)["release"]["sha256"] for each in out]},
+    )
     for target in ({"product": "clinic"}, {"request_id": request.id}):
         if known and "request_id" in target:
             continue  # nothing is approved

@@ -48,6 +48,22 @@ def test_a_number_is_predicted_as_a_number() -> None:
     assert lost.race.unmasked.performance < lost.race.guessing
 
 
+@pytest.mark.parametrize(("unit", "missing"), [("D", False), ("D", True), ("us", False)])
+def test_a_date_is_predicted_as_a_number_of_days(unit: str, missing: bool) -> None:
+    """Dates of more than fifty months were refused."""
+    people = _people()
+    days = 40 * people["age"].to_numpy() + np.random.default_rng(1).integers(0, 300, people.num_rows)
+    dates = (np.datetime64("1990-01-01") + days).astype(f"datetime64[{unit}]")
+    hidden = np.arange(people.num_rows) % 10 == 0 if missing else None
+    table = people.append_column("joined", pa.array(dates, mask=hidden))
+    ranking = aegis.advise(table, label="joined", configs=CONFIGURATIONS)
+    assert ranking.race is not None
+    assert ranking.race.goal == "r2"
+    assert ranking.race.unmasked.performance > 0.8
+    assert ranking.ranking[-1].configuration == "no-age"
+    assert any("120 rows without a label" in note for note in ranking.notes) == missing
+
+
 def test_several_labels_are_ranked_by_the_mean_of_what_is_kept() -> None:
     ranking = aegis.advise(_people(), label="ill,cost", configs=CONFIGURATIONS)
     assert [each.label for each in ranking.labels] == ["ill", "cost"]

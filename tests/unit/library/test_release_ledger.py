@@ -107,6 +107,15 @@ def test_with_a_reason_it_leaves_and_the_reason_is_on_certificate_and_record(tab
     assert "the first file was destroyed" in page
 
 
+@pytest.mark.parametrize("reason", ["", " \t"])
+def test_a_reason_that_says_nothing_is_none(table: Path, reason: str) -> None:
+    _release(table, BY_AGE)
+    with pytest.raises(OptionError, match="--despite-ledger is empty"):
+        _release(table, BY_ZIP, out=table.parent / "second.csv", despite_ledger=reason)
+    assert not (table.parent / "second.csv").exists()
+    assert len(read_ledger(ledger_path(table)).releases) == 1
+
+
 def test_a_reason_that_is_not_needed_is_refused(table: Path) -> None:
     with pytest.raises(InputError, match="there is no earlier release"):
         _release(table, BY_AGE, despite_ledger="why not")

@@ -43,4 +43,16 @@ def test_buckets_that_are_read_off_large_numbers_have_edges_that_can_be_written(
         for value, label in zip(values.tolist(), fitted.on_values(values).tolist(), strict=True):
             low, high = (float(end) for end in label[1:-1].split(", "))
             assert low <= value < high
-    assert Bucketize(count=4).resolve(Domain.of(Kind.INTEGER, [2**53 + 1]), np.array([9])).edges == (9007199254740990,)
+    assert Bucketize(count=4).resolve(Domain.of(Kind.INTEGER, [2**53 + 1]), np.array([9])).edges == (0.0,)
+
+
+@pytest.mark.parametrize("mask", [Bucketize(count=1), Bucketize(quantiles=1)])
+@pytest.mark.parametrize("values", [[48_123, 60_000, 71_000], [48_123], [-7.25, 3.5], [-9e307, 1.0], []])
+def test_the_edge_of_a_single_bucket_is_nobody_s_value(mask: Bucketize, values: list[float]) -> None:
+    domain = Domain.of(Kind.REAL, values)
+    fitted = mask.resolve(domain, np.ones(domain.size, dtype=np.int64))
+    assert fitted.edges is not None
+    assert not set(fitted.edges) & set(values)
+    labels = set(fitted.on_values(domain.values).tolist())
+    assert len(labels) <= 1
+    assert all(mask.could_write(list(labels)))

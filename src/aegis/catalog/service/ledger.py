@@ -118,7 +118,7 @@ def _despite(certificate: dict[str, Any]) -> str | None:
     """The provider's own reason to release although their ledger did not allow it."""
     stated = certificate.get("ledger")
     reason = stated.get("despite") if isinstance(stated, dict) else None
-    return str(reason)[:2_000] if reason else None
+    return None if reason is None else str(reason)[:2_000] or "no reason given"
 
 
 _NOT_DECIDED = (

@@ -101,14 +101,13 @@ class Bucketize(ExpressionMask):
         if self.count is None and self.quantiles is None:
             return self
         values = domain.values
-        if len(values) < 2:
-            return Bucketize(edges=(_first(values),))
+        if len(values) < 2 or 1 in (self.count, self.quantiles):
+            return Bucketize(edges=(_below_all(values),))
         if self.count is not None:
-            edges = _equal_width(without_few(values, counts), domain.kind, self.count)
-        else:
-            assert self.quantiles is not None
-            edges = _equal_frequency(domain, np.asarray(counts[: len(values)], dtype=np.float64), self.quantiles)
-        return Bucketize(edges=edges or (_first(values),))
+            return Bucketize(edges=_equal_width(without_few(values, counts), domain.kind, self.count))
+        assert self.quantiles is not None
+        frequencies = np.asarray(counts[: len(values)], dtype=np.float64)
+        return Bucketize(edges=_equal_frequency(domain, frequencies, self.quantiles))
 
     def on_values(self, values: Values) -> Values:
         if self.width is not None:
@@ -140,7 +139,7 @@ class Bucketize(ExpressionMask):
             return [text in labels for text in texts]
         read = [Interval.parse(text) for text in texts]
         most = self.count or self.quantiles or 1
-        # A column of one value has an edge at it, and so two buckets.
+        # Earlier versions put the edge of a single bucket on the least value, and made two where a row came below it.
         return apart([None if i is None or i.closed_high else (i.low, i.high) for i in read], most=max(most, 2))
 
     def _is_bucket(self, interval: Interval | None) -> bool:
@@ -170,8 +169,10 @@ class Bucketize(ExpressionMask):
         return self.edges
 
 
-def _first(values: Values) -> float:
-    return fifteen_digits(float(values[0])) if len(values) else 0.0
+def _below_all(values: Values) -> float:
+    """The edge of a single bucket: nought, or below it a power of ten, so that it is not the least value."""
+    least = float(values[0]) if len(values) else 0.0
+    return 0.0 if least >= 0 else -(10.0 ** min(math.ceil(math.log10(-least)), 308))
 
 
 def _whole_cuts(edges: tuple[float, ...]) -> tuple[list[int], list[str]]:
