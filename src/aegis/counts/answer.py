@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from aegis.data import spark
 from aegis.data.domain import Domain
-from aegis.data.interruption import is_interruption
+from aegis.data.engine_errors import in_our_words
 from aegis.data.kind import Kind, Values
 from aegis.data.sql_text import quoted_name
 from aegis.errors import EngineError
@@ -43,11 +43,9 @@ def without_quotes(question: Callable[[], pa.Table]) -> pa.Table:
     try:
         return question()
     except Exception as error:
-        if is_interruption(error):  # engines have their own way of saying Ctrl-C
-            raise KeyboardInterrupt from None
-        raise EngineError(
-            f"the engine could not answer ({type(error).__name__}); check that the table is still there and readable"
-        ) from None
+        kind = type(error).__name__
+        ours = EngineError(f"the engine could not answer ({kind}); check that the table is still there and readable")
+        raise in_our_words(error, ours) from None
 
 
 def count_rows(table: ir.Table) -> int:

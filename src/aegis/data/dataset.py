@@ -22,7 +22,7 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from aegis.data import spark
-from aegis.data.interruption import is_interruption
+from aegis.data.engine_errors import in_our_words
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles, Schema
 from aegis.data.sql_text import quoted_text
@@ -142,9 +142,8 @@ def _too_wide(table: ir.Table) -> set[str]:
         spoken = spark.fetched(query) if table.get_backend().name == "pyspark" else query.to_pyarrow()
         (answer,) = spoken.to_pylist()
     except Exception as error:  # an engine's message may quote data
-        if is_interruption(error):
-            raise KeyboardInterrupt from None
-        raise EngineError(f"the engine could not say how large the numbers are ({type(error).__name__})") from None
+        ours = EngineError(f"the engine could not say how large the numbers are ({type(error).__name__})")
+        raise in_our_words(error, ours) from None
     return {
         name
         for i, name in enumerate(names)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from aegis.data.interruption import is_interruption
+from aegis.data.engine_errors import in_our_words
 from aegis.data.sql_text import quoted_name, quoted_text
 from aegis.data.unpacked import as_utf8, evened, unpacked
 from aegis.errors import DataError
@@ -98,9 +98,7 @@ def read(
                 database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  quoted
                 database.execute("DROP TABLE aegis_text")
         except Exception as error:  # the engine quotes the line in its message: say it in our own words
-            if is_interruption(error):
-                raise KeyboardInterrupt from None
-            raise DataError(_explain(str(error), path, delimiter, encoding)) from None
+            raise in_our_words(error, DataError(_explain(str(error), path, delimiter, encoding))) from None
         if fields:  # its names would be cell values, and every later message could show them
             raise DataError(
                 f"the first line of {path.name} looks like a record, not a header: {fields} of its fields are numbers, "

@@ -18,13 +18,13 @@ import ibis
 
 from aegis.data import delimited, frames, spark
 from aegis.data.dataset import Dataset, blocks_of, kind_of, tidied
-from aegis.data.interruption import is_interruption
+from aegis.data.engine_errors import in_our_words
 from aegis.data.json_lines import LINES, read_json
 from aegis.data.schema import NOTATIONS, Column, Notation, Roles, Schema, roles_beside
 from aegis.data.unpacked import without_compression
 from aegis.data.workbook import WORKBOOKS, read_sheet
 from aegis.data.written_values import as_values
-from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
+from aegis.errors import DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -183,8 +183,7 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
     try:
         tables = set(connection.list_tables())
     except Exception as error:
-        _pass_on_interruption(error)
-        raise EngineError(f"the database could not show its tables ({type(error).__name__})") from None
+        raise in_our_words(error, _no_tables_shown(error)) from None
     if engine.lower().startswith("duckdb") and name not in tables and _names_a_file(name):
         return _from_file(name, None, connection, reading)
     return name, _database_table(connection, name, "the database")
@@ -240,14 +239,12 @@ def _from_file(text: str, table: str | None, connection: Any, reading: dict[str,
             import pyarrow.feather  # part of the core, imported late because few need it
 
             return path.stem, _from_frame(pyarrow.feather.read_table(path))
-    except DataError:
-        raise
     except Exception as error:  # engines raise their own trees, and quote data in them
-        _pass_on_interruption(error)
-        raise DataError(
+        ours = DataError(
             f"{path.name} cannot be read as {last.lstrip('.') or 'parquet'} ({type(error).__name__}): it is damaged, "
             "cut short or of another format; copy or write it again, and give it the ending of its format"
-        ) from None
+        )
+        raise in_our_words(error, ours) from None
     return without_compression(path).stem, delimited.read(connection, path, **reading)
 
 
@@ -290,9 +287,8 @@ def _is_there(path: Path) -> bool:
     raise DataError("this text is not the path of a file; give a path, a URL or a data frame")
 
 
-def _pass_on_interruption(error: Exception) -> None:
-    if is_interruption(error):
-        raise KeyboardInterrupt from None
+def _no_tables_shown(error: Exception) -> EngineError:
+    return EngineError(f"the database could not show its tables ({type(error).__name__})")
 
 
 def connect(engine: str | None) -> Any:
@@ -321,10 +317,8 @@ def connect(engine: str | None) -> Any:
             f"the driver for {scheme}:// addresses is not installed{driver}: pip install 'ibis-framework[{scheme}]'"
         ) from None
     except Exception as error:
-        _pass_on_interruption(error)
-        raise EngineError(
-            f"the engine cannot be reached ({type(error).__name__}); check the URL and the server"
-        ) from None
+        ours = EngineError(f"the engine cannot be reached ({type(error).__name__}); check the URL and the server")
+        raise in_our_words(error, ours) from None
 
 
 def _prepared(connection: Any) -> Any:
@@ -345,11 +339,8 @@ def _from_frame(frame: Any) -> ir.Table:
     except DataError:
         raise
     except Exception as error:
-        _pass_on_interruption(error)
-        unfit = frames.unfit_column(frame)
-        if unfit is not None:
-            raise unfit from None
-        raise frames.not_a_table(frame, f" ({type(error).__name__})") from None
+        ours = frames.unfit_column(frame) or frames.not_a_table(frame, f" ({type(error).__name__})")
+        raise in_our_words(error, ours) from None
 
 
 def _from_url(url: str, table: str | None, reading: dict[str, Any]) -> tuple[str, ir.Table]:
@@ -361,11 +352,8 @@ def _from_url(url: str, table: str | None, reading: dict[str, Any]) -> tuple[str
         return Path(name).stem, spark.open_in_spark(connection, name, **_of_spark(reading))
     try:
         return name or "table", _database_table(connection, name, "the database")
-    except AegisError:
-        raise
     except Exception as error:
-        _pass_on_interruption(error)
-        raise EngineError(f"the database could not show its tables ({type(error).__name__})") from None
+        raise in_our_words(error, _no_tables_shown(error)) from None
 
 
 def _database_table(connection: Any, name: str | None, where: str) -> ir.Table:

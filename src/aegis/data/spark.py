@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aegis.data import delimited
-from aegis.data.interruption import is_interruption
+from aegis.data.engine_errors import in_our_words
 from aegis.data.sql_text import quoted_name, quoted_text
-from aegis.errors import AegisError, DataError, EngineError, MissingExtraError
+from aegis.errors import DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -104,9 +104,9 @@ def _started(sessions: Any, master: str | None) -> Any:
     try:
         return builder.getOrCreate()
     except Exception as error:  # its messages are pages long
-        raise EngineError(
-            f"Spark cannot be started or reached ({type(error).__name__}); check the address, the cluster and Java"
-        ) from None
+        kind = type(error).__name__
+        ours = EngineError(f"Spark cannot be started or reached ({kind}); check the address, the cluster and Java")
+        raise in_our_words(error, ours) from None
 
 
 def _java() -> str | None:
@@ -185,16 +185,13 @@ def open_in_spark(
         if Path(path.removesuffix(".gz")).suffix.lower() in _DELIMITED:
             return _read_delimited(backend, path, delimiter, encoding, missing, as_text)
         return backend.read_parquet(path)
-    except AegisError:
-        raise
     except Exception as error:  # Spark quotes data and plans in its messages
-        if is_interruption(error):
-            raise KeyboardInterrupt from None
         kind = Path(name).suffix.lstrip(".") or "parquet"
-        raise DataError(
+        ours = DataError(
             f"Spark has no table and finds no {kind} file called {Path(name).name!r} ({type(error).__name__}); "
             "give a table of its catalog, or a path that its workers can read"
-        ) from None
+        )
+        raise in_our_words(error, ours) from None
 
 
 def _read_delimited(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from aegis.data.interruption import is_interruption
+from aegis.data.engine_errors import in_our_words
 from aegis.data.schema import Notation
 from aegis.errors import DataError, EngineError
 from aegis.plural import count
@@ -67,9 +67,8 @@ def misfits(table: ir.Table, notation: Notation, *, missing: Sequence[str] = ())
     try:
         (answer,) = table.aggregate(**counts).to_pyarrow().to_pylist()
     except Exception as error:  # an engine's message may quote data
-        if is_interruption(error):
-            raise KeyboardInterrupt from None
-        raise EngineError(f"the engine could not read how columns are written ({type(error).__name__})") from None
+        ours = EngineError(f"the engine could not read how columns are written ({type(error).__name__})")
+        raise in_our_words(error, ours) from None
     return {column: int(answer[f"wrong_{number}"] or 0) for number, column in enumerate(notation.columns)}
 
 

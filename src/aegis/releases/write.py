@@ -20,6 +20,7 @@ import ibis.expr.types as ir
 from aegis.data import spark
 from aegis.data.delimited import header_in
 from aegis.data.engine import connect
+from aegis.data.engine_errors import in_our_words
 from aegis.data.sql_text import quoted_name
 from aegis.errors import DataError, EngineError, OutputError
 
@@ -73,7 +74,8 @@ def write_table(table: ir.Table, draft: Path, *, like: Path, shuffle: bool) -> N
     except Exception as error:  # an engine's message may quote data
         if any(sign in str(error).lower() for sign in _FULL):
             raise OutputError(f"{like} cannot be written: the disk is full or the file too large") from None
-        raise EngineError(f"the engine could not write {like.name} ({type(error).__name__})") from None
+        ours = EngineError(f"the engine could not write {like.name} ({type(error).__name__})")
+        raise in_our_words(error, ours) from None
 
 
 def write_rows(table: pa.Table, draft: Path, *, like: Path) -> None:
@@ -173,7 +175,8 @@ def draft_table(
             connection.create_table(draft, ordered if same else ordered.to_pyarrow())
             written = connection.table(draft)
         except Exception as error:  # an engine's message may quote data
-            raise EngineError(f"the database could not write the table ({type(error).__name__})") from None
+            ours = EngineError(f"the database could not write the table ({type(error).__name__})")
+            raise in_our_words(error, ours) from None
         yield connection, written
         _rename(connection, draft, address.table, overwrite=overwrite)
     finally:
@@ -201,4 +204,5 @@ def _rename(connection: Any, draft: str, name: str, *, overwrite: bool) -> None:
     except Exception as error:
         with suppress(Exception):
             connection.raw_sql("ROLLBACK")
-        raise OutputError(f"the table could not be given its name {name!r} ({type(error).__name__})") from None
+        ours = OutputError(f"the table could not be given its name {name!r} ({type(error).__name__})")
+        raise in_our_words(error, ours) from None

@@ -15,6 +15,7 @@ from aegis.data import delimited
 from aegis.data.dataset import Dataset
 from aegis.data.domain import show
 from aegis.data.engine import as_dataset, connect
+from aegis.data.engine_errors import in_our_words
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
@@ -48,7 +49,8 @@ def open_written(file: Path, *, named: Path, header: str | None = None) -> Datas
     try:
         return as_dataset(connection.read_parquet(str(file)))
     except Exception as error:
-        raise DataError(f"{named.name} cannot be read as parquet ({type(error).__name__})") from None
+        ours = DataError(f"{named.name} cannot be read as parquet ({type(error).__name__})")
+        raise in_our_words(error, ours) from None
 
 
 def measure_written(

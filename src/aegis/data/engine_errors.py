@@ -1,6 +1,18 @@
-"""Ctrl-C inside an engine: engines turn it into errors of their own, and nobody's data is at fault."""
+"""What an engine raises, as an error of ours: its messages may quote data, and Ctrl-C is nobody's data at fault."""
 
 from __future__ import annotations
+
+from aegis.errors import AegisError
+
+
+def in_our_words(error: Exception, ours: AegisError) -> BaseException:
+    """What is raised ``from None`` where an engine raised ``error``: ``ours``, which quotes nothing of it.
+
+    An error that is one of ours already stays as it is, and an engine's own way of saying Ctrl-C is an interruption.
+    """
+    if isinstance(error, AegisError):
+        return error
+    return KeyboardInterrupt() if is_interruption(error) else ours
 
 
 def is_interruption(error: BaseException) -> bool:
