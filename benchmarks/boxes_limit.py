@@ -5,7 +5,8 @@ trained on the unmasked training rows say of it (``unmasked``), by the mean of w
 records in its box (``told``: the best that any model of the release could come by, were labels not a matter of luck),
 and by the share of the label among those records (``counted``). Boxes that are cut alone, with no parts joined, stand
 beside them. Figures are AUC, means over splits; ``width`` is the share of a column's values that a box takes up, on
-average over records and columns.
+average over records and columns. ``by_label_weight`` holds the label against the width of intervals and sets, with what
+models reach that are trained on the release.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect
 from aegis.learners.target import Target
 from aegis.privacy.policy import Policy
-from boxes_tables import SOURCES, TRAINING, Coded, Ints, read
+from boxes_tables import SOURCES, TRAINING, Coded, Ints, aucs, read
+
+LABEL_WEIGHTS = (0.99, 0.97, 0.95, 0.9, 0.8, 0.5)
+WEIGHED_K = 50
 
 
 def unmasked(table: Coded, training: Ints, testing: Ints) -> float:
@@ -57,6 +61,21 @@ def on_boxes(table: Coded, training: Ints, testing: Ints, k: int) -> dict[str, A
     return {**told(table, training, testing, expected, grown), **cut_alone}
 
 
+def by_label_weight(table: Coded, training: Ints, testing: Ints, weight: float) -> dict[str, Any]:
+    """How wide boxes are and what models reach, at a weight of the label against width."""
+    growth = Growth(label_weight=weight)
+    counts = table.counts(training)
+    expected = tuples_to_grow(counts, growth, labels=["label"])
+    grown = grow_from_tuples(expected, Policy.from_mapping({"k": WEIGHED_K}), labels=["label"], growth=growth)
+    release = grown.boxes.published(grown.boxes.box_of(table.domains, table.codes))
+    shape = told(table, training, testing, expected, grown)
+    return {
+        "boxes": shape["boxes"],
+        "width": shape["width"],
+        **aucs(release, table.label, training, testing),
+    }
+
+
 def told(table: Coded, training: Ints, testing: Ints, expected: BoxTuples, grown: Grown) -> dict[str, Any]:
     """How many boxes there are, their mean width, and the AUC of the two ways to score them."""
     numbers, many = grown.boxes.numbers, grown.boxes.many
@@ -81,24 +100,34 @@ def main() -> None:
     parser.add_argument("--k", type=int, nargs="+", default=[5, 10, 50, 100])
     parser.add_argument("--tables", nargs="+", default=["adult_arx"], choices=list(SOURCES))
     chosen = parser.parse_args()
-    summary = []
+    summary, weighed = [], []
     with threadpool_limits(1):
         for name in chosen.tables:
             table = read(SOURCES[name])
             runs: dict[int, list[dict[str, Any]]] = {k: [] for k in chosen.k}
             raw = []
+            at_weight: dict[float, list[dict[str, Any]]] = {weight: [] for weight in LABEL_WEIGHTS}
             for split in range(chosen.splits):
                 order = np.random.default_rng(split).permutation(len(table.label))
                 training, testing = np.split(order, [int(TRAINING * len(order))])
                 raw.append(unmasked(table, training, testing))
                 for k in chosen.k:
                     runs[k].append(on_boxes(table, training, testing, k))
+                for weight in LABEL_WEIGHTS:
+                    at_weight[weight].append(by_label_weight(table, training, testing, weight))
             for k, own in runs.items():
-                means = {figure: round(float(np.mean([run[figure] for run in own])), 5) for figure in own[0]}
-                line = {"table": name, "k": k, "splits": len(own), "unmasked": round(float(np.mean(raw)), 5), **means}
+                unmasked_mean = round(float(np.mean(raw)), 5)
+                summary.append({"table": name, "k": k, "splits": len(own), "unmasked": unmasked_mean, **means(own)})
+                print(summary[-1], flush=True)
+            for weight, own in at_weight.items():
+                line = {"table": name, "k": WEIGHED_K, "label_weight": weight, "splits": len(own), **means(own)}
+                weighed.append(line)
                 print(line, flush=True)
-                summary.append(line)
-    write("boxes_limit", {"summary": summary})
+    write("boxes_limit", {"summary": summary, "by_label_weight": weighed})
+
+
+def means(runs: list[dict[str, Any]]) -> dict[str, float]:
+    return {figure: round(float(np.mean([run[figure] for run in runs])), 5) for figure in runs[0]}
 
 
 if __name__ == "__main__":
