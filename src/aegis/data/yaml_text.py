@@ -1,8 +1,8 @@
-"""YAML in and out, safely: only plain data, errors that name the file and the line, and parts of a project file."""
+"""YAML in and out, safely: plain data, keys named once, errors that name file and line; parts of a project file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,44 @@ from aegis.errors import AegisError, ProjectError
 def read_mapping(path: Path, *, error: type[AegisError]) -> dict[str, Any]:
     """The mapping in a YAML or JSON file."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = parsed(path.read_text(encoding="utf-8"), where=path.name, error=error)
     except FileNotFoundError:
         raise error(f"there is no file {path}; check the path") from None
     except UnicodeDecodeError:
         raise error(f"{path.name} is not UTF-8 text; save it as UTF-8") from None
     except OSError as problem:
         raise error(f"{path.name} cannot be read: {problem.strerror}") from None
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        where = f" at line {mark.line + 1}" if mark is not None else ""
-        raise error(f"{path.name} is not valid YAML{where}; mend the syntax") from None
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise error(f"{path.name} must hold a mapping with text keys at its top level")
     return content
+
+
+class _KeysOnce(yaml.SafeLoader):
+    """The safe loader, except that a key named twice is an error: the last one would win in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys: set[Any] = set()
+        for key_node in (key_node for key_node, _ in node.value if key_node.tag != "tag:yaml.org,2002:merge"):
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable):  # others the safe loader refuses itself
+                if key in keys:  # which is not told: it may be a value
+                    raise yaml.constructor.ConstructorError(None, None, _TWICE, key_node.start_mark)
+                keys.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+_TWICE = "names a key twice"
+
+
+def parsed(text: str, *, where: str, error: type[AegisError]) -> Any:
+    """What a YAML text holds; ``where`` is what an error calls it."""
+    try:
+        return yaml.load(text, Loader=_KeysOnce)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError) as problem:  # a day that no calendar has
+        mark = getattr(problem, "problem_mark", None)
+        line = f" in line {mark.line + 1}" if mark is not None else ""
+        what = _TWICE if getattr(problem, "problem", None) == _TWICE else "is not valid YAML"
+        raise error(f"{where} {what}{line}; correct it there") from None
 
 
 def read_value(text: str) -> Any:

@@ -23,7 +23,7 @@ import yaml
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.output import write_text
 from aegis.data.schema import Roles
-from aegis.data.yaml_text import part_of
+from aegis.data.yaml_text import parsed, part_of
 from aegis.errors import ConfigurationError, HierarchyError, InputError, OutputError
 from aegis.masking.configuration import Configuration, build_mask
 from aegis.masking.mask import Mask
@@ -160,17 +160,14 @@ def save_configurations(configurations: Iterable[Configuration], path: Path | st
 def _of_file(path: Path, hierarchies: Mapping[str, Hierarchy]) -> list[Configuration]:
     try:
         text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix.lower() == ".json" else yaml.load(text, Loader=_UniqueKeys)  # noqa: S506
+        is_json = path.suffix.lower() == ".json"
+        content = json.loads(text) if is_json else parsed(text, where=str(path), error=ConfigurationError)
     except OSError:
         raise ConfigurationError(f"the configuration file {path} cannot be opened; check its name") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path} is not UTF-8 text; save it as UTF-8") from None
     except json.JSONDecodeError as error:
         raise ConfigurationError(f"{path} is not valid JSON: see line {error.lineno}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f": see line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(f"{path} is not valid YAML, or names a key twice{where}") from None
     try:
         if isinstance(content, Mapping):
             content = part_of(content, "configuration", where=path.name)
@@ -275,13 +272,3 @@ def _named(mask: Mask, column: str, hierarchies: dict[str, Hierarchy]) -> Any:
 def _written(hierarchies: Mapping[str, Hierarchy]) -> dict[str, Any]:
     listed = {name: [list(row) for row in hierarchy.rows] for name, hierarchy in hierarchies.items()}
     return {"hierarchies": listed} if listed else {}
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """The safe loader, except that a key named twice is an error instead of the last one winning."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-        if any(isinstance(key, list | dict) for key in keys) or len(set(keys)) < len(keys):
-            raise yaml.constructor.ConstructorError(None, None, "a key named twice", node.start_mark)
-        return super().construct_mapping(node, deep=deep)

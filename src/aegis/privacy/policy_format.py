@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, cast
 
 import yaml
 
+from aegis.data.yaml_text import parsed
 from aegis.errors import PolicyError
 from aegis.privacy.model import MODELS, Model
 from aegis.registry import did_you_mean
@@ -176,33 +177,9 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML whose mappings name a key once: the second would silently win."""
-
-
-def _mapping_once(loader: _Loader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    seen: set[Hashable] = set()
-    for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, Hashable) or key in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"names {key!r} twice", key_node.start_mark)
-        seen.add(key)
-    return loader.construct_mapping(node, deep=True)
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_once)
-
-
 def parsed_yaml(text: str, *, where: str) -> dict[str, Any]:
     """The mapping that a YAML text holds."""
-    try:
-        mapping = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader that also refuses repeated keys
-    except yaml.MarkedYAMLError as error:
-        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        problem = error.problem if error.problem and error.problem.startswith("names ") else "is not readable as YAML"
-        raise PolicyError(f"{where} {problem}{line}; correct it there") from None
-    except yaml.YAMLError:
-        raise PolicyError(f"{where} is not readable as YAML; write it as text") from None
+    mapping = parsed(text, where=where, error=PolicyError)
     if not isinstance(mapping, dict) or not mapping:
         raise PolicyError(f"{where} must hold entries like 'k: 5'")
     if not all(isinstance(key, str) for key in mapping):

@@ -78,6 +78,9 @@ def test_the_table_of_a_project_is_known_by_every_spelling(tmp_path: Path, monke
         ("aegis_project: 1\ndata: x.csv\npurpose: [a]\n", "purpose must be a word"),
         ("aegis_project: 1\ndata: x.csv\nroles: {label: [a, b]}\n", "label must be the name of one column"),
         ("aegis_project: [\n", "not valid YAML"),
+        ("aegis_project: 1\ndata: x.csv\ndata: y.csv\n", "aegis.yaml names a key twice in line 3"),
+        ("aegis_project: 1\ndata: x.csv\nroles: {label: a, label: b}\n", "names a key twice in line 3"),
+        ("aegis_project: 1\ndata: 2024-13-45\n", "not valid YAML"),
     ],
 )
 def test_a_project_that_is_none_is_said_in_one_sentence(tmp_path: Path, text: str, said: str) -> None:
