@@ -160,3 +160,17 @@ def test_a_number_is_learnt_as_well_far_from_nought(name: str) -> None:
     far = Target.of_numbers(near.numbers + 2**52)
     np.testing.assert_allclose(answers(name, columns, far) - 2**52, answers(name, columns, near), atol=2.0)
     assert abs(quality(answers(name, columns, far), far) - quality(answers(name, columns, near), near)) < 0.01
+
+
+@every
+def test_one_wild_value_does_not_outweigh_all_other_rows(name: str) -> None:
+    """A slip of the pen in a test row, an age of 987654, made an R² of minus hundreds."""
+    columns, target = made(0)
+    numbers = np.append(np.arange(29.0), 987_654.0)
+    first = columns[0][1].copy()
+    first[first == 29] = 28
+    tidy = [(CodedColumn(size=30, numbers=numbers), first), *columns[1:]]
+    first = first.copy()
+    first[TRAINING] = 29
+    wild = [(CodedColumn(size=30, numbers=numbers), first), *columns[1:]]
+    assert quality(answers(name, wild, target), target) > quality(answers(name, tidy, target), target) - 0.1

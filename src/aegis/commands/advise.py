@@ -118,6 +118,7 @@ class Advise(Proposing, WithRoles, WithLedger, Working):
                     "one of them with --measure, or leave --paper out"
                 )
         super().__post_init__()
+        object.__setattr__(self, "candidates", tuple(dict.fromkeys(self.candidates)))  # named twice is named
         if self.reference not in ("per-configuration",):
             self.refuse("rounding", because="only the per-configuration reference is rounded")
         if self.fast and self.measure is not None:

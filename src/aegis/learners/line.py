@@ -66,8 +66,8 @@ class Line:
             self.penalty,
             self.tolerance,
         )
-        if not target.classes:
-            return centre + spread * answers
+        if not target.classes:  # a number that nobody had is no guess: one wild value would outweigh all other rows
+            return np.clip(centre + spread * answers, target.numbers.min(), target.numbers.max())
         return two_chances(answers[:, 0]) if target.classes == 2 else answers
 
 

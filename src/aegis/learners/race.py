@@ -57,8 +57,11 @@ def race(
     names = [candidate.name for candidate in candidates]
     if not names:
         raise InputError("there is nothing to race; give at least one candidate")
-    if len(set(names)) < len(names) or "unmasked" in names:
-        raise InputError("candidates need names of their own, and none may be called 'unmasked'; rename some")
+    taken = {"unmasked"}
+    for name in names:
+        if name in taken:
+            raise InputError(f"candidates need names of their own, and {name!r} is that of another one; rename one")
+        taken.add(name)
     if not 0.5 <= probability < 1.0:
         raise InputError("the probability that the group holds the best lies between 0.5 and 1")
     sample = tables.sample

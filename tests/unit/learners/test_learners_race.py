@@ -418,7 +418,7 @@ def test_what_cannot_race_is_refused() -> None:
     with pytest.raises(InputError, match="nothing to race"):
         race([], tables)
     twice = configurations(tables)
-    with pytest.raises(InputError, match="names of their own"):
+    with pytest.raises(InputError, match=f"'{twice[0].name}' is that of another one"):
         race([*twice, twice[0]], tables)
     with pytest.raises(ConfigurationError, match="masks the label"):
         MaskedCandidate(Configuration.of("bad", {"outcome": "suppress"}), tables)

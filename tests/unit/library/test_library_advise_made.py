@@ -118,6 +118,12 @@ def test_a_command_stands_in_the_definition_and_is_read_again() -> None:
         again.configuration()
 
 
+def test_a_kind_that_is_named_twice_is_made_once() -> None:
+    kinds = ["clusters", "clusters"]
+    ranking = library.advise(people(), label="ill", candidates=kinds, policy=POLICY, insensitive="rest", ledger="none")
+    assert len(ranking.ranking) == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "told"),
     [("clusters", "clusters are made to satisfy a policy"), ("cluster", "no kind of candidates called 'cluster'")],
