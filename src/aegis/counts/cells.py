@@ -148,13 +148,15 @@ class Grid:
         import ibis
 
         number = number_of(column, kind)
-        place = ((number - self.low) / self.width).floor().clip(lower=0, upper=self.cells - 1)
+        # Cut off before it is rounded: an engine may have no whole number for a huge one.
+        place = ((number - self.low) / self.width).clip(lower=0, upper=self.cells - 1).floor()
         code = (number == 0).ifelse(self.cells, place)
         return number.isnull().ifelse(ibis.literal(self.size - 1), code).cast("int64")
 
     def codes(self, values: Values, kind: Kind) -> Codes:
         number = numbers_of(values, kind)
-        place = np.clip(np.floor((number - self.low) / self.width), 0, self.cells - 1)
+        with np.errstate(over="ignore"):
+            place = np.floor(np.clip((number - self.low) / self.width, 0, self.cells - 1))
         return np.asarray(np.where(number == 0, self.cells, place), dtype=np.int64)
 
 
@@ -203,7 +205,7 @@ class Decimals:
         number = number_of(column, kind)
         code: Any = ibis.literal(MOST_DECIMALS + 1)
         for decimals in range(MOST_DECIMALS, -1, -1):
-            scaled = number * 10.0**decimals
+            scaled = (number * 10.0**decimals).clip(lower=-_WHOLE, upper=_WHOLE)
             near = (scaled - (scaled + 0.5).floor()).abs() <= _SLACK * (scaled.abs() + 1.0)
             code = near.ifelse(decimals, code)
         return number.isnull().ifelse(ibis.literal(self.size - 1), code).cast("int64")
@@ -212,13 +214,15 @@ class Decimals:
         number = numbers_of(values, kind)
         code = np.full(len(number), MOST_DECIMALS + 1, dtype=np.int64)
         for decimals in range(MOST_DECIMALS, -1, -1):
-            scaled = number * 10.0**decimals
+            with np.errstate(over="ignore"):
+                scaled = np.clip(number * 10.0**decimals, -_WHOLE, _WHOLE)
             near = np.abs(scaled - np.floor(scaled + 0.5)) <= _SLACK * (np.abs(scaled) + 1.0)
             code[near] = decimals
         return code
 
 
 _SLACK = 1e-12  # a decimal fraction is seldom exact in binary
+_WHOLE = 2.0**52  # from here on every number is whole
 
 
 def number_of(column: ir.Column, kind: Kind) -> Any:

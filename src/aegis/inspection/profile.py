@@ -98,7 +98,9 @@ def profile(dataset: Dataset) -> Profile:
         measures.append(table[column.name].nunique().name(f"d{number}"))
         measures.append(table[column.name].count().name(f"n{number}"))
         if column.kind is Kind.REAL:
-            measures.append((table[column.name] != table[column.name].floor()).sum().name(f"f{number}"))
+            # Beyond these bounds every number is whole, and an engine may have no whole number for it.
+            held = table[column.name].clip(lower=-(2.0**52), upper=2.0**52)
+            measures.append((held != held.floor()).sum().name(f"f{number}"))
     answer = ask(table.aggregate(measures))
     rows = int(answer["rows"][0].as_py())
     if rows == 0:

@@ -104,3 +104,9 @@ def test_a_number_of_its_own_in_every_row_identifies_also_where_it_is_written_as
     few: list[object] = ["ab"[i % 2] for i in range(30)]
     found = _suggested(q1=numbers, q2=charges, outcome=few)
     assert (found["q1"], found["q2"]) == (Role.IDENTIFYING, Role.INSENSITIVE)
+
+
+def test_numbers_that_no_whole_number_of_an_engine_reaches_are_looked_at() -> None:
+    few: list[object] = ["ab"[i % 2] for i in range(30)]
+    found = _suggested(amount=[1.5, 1e19, 1e300] * 10, serial=[1e19 * i for i in range(30)], outcome=few)
+    assert (found["amount"], found["serial"]) == (Role.INSENSITIVE, Role.IDENTIFYING)

@@ -17,6 +17,9 @@ from aegis.data.kind import Kind
 
 NUMBERS = [-5e9, -3.5, -1.0, -0.25, 0.0, 1e-12, 0.5, 1.0, 2.0, 2.25, 7.125, 1023.0, 1024.0, 1e12]
 WHOLE = [-4097, -2, 0, 1, 2, 3, 31, 32, 1_000_000]
+HUGE = [-1.7e308, -1e19, 9.3e12, 1e13, 1234567890123.5, 2.0**53 + 2, 2.0**63, 1e19, 1.7e308]
+HUGE_WHOLE = [-(2**63), 2**53 + 2, 2**63 - 1]
+"""Numbers that an engine cannot round to one of its whole numbers, alone or times a million."""
 DATES = [date(1969, 12, 31), date(1970, 1, 1), date(1970, 1, 2), date(2024, 2, 29)]
 TIMES = [datetime(1969, 12, 31, 23, 59, 58), datetime(1970, 1, 1), datetime(2024, 2, 29, 12, 30, 15)]
 FACES: list[tuple[Cells, Kind, list[Any]]] = [
@@ -30,6 +33,13 @@ FACES: list[tuple[Cells, Kind, list[Any]]] = [
     (Steps(starts=(-2.0, 0.0, 2.0, 1000.0)), Kind.REAL, NUMBERS),
     (Steps(starts=(0.0, 18_000.0)), Kind.DATE, DATES),
     (Decimals(), Kind.REAL, NUMBERS),
+    (Magnitudes(), Kind.REAL, HUGE),
+    (Magnitudes(), Kind.INTEGER, HUGE_WHOLE),
+    (Grid(low=-4.0, width=0.5, cells=16), Kind.REAL, HUGE),
+    (Grid(low=0.0, width=1.0, cells=6), Kind.INTEGER, HUGE_WHOLE),
+    (Steps(starts=(0.0, 1e14)), Kind.REAL, HUGE),
+    (Steps(starts=(0.0, 2.0)), Kind.INTEGER, HUGE_WHOLE),
+    (Decimals(), Kind.REAL, HUGE),
     (Listed(values=("a", "ü")), Kind.TEXT, ["a", "b", "ü", ""]),
     (Listed(values=()), Kind.TEXT, ["a", "b"]),
     (Listed(values=(False, True)), Kind.BOOLEAN, [True, False]),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.attribute import Attribute
 from aegis.candidates.synthesis.declared import DeclaredValues, PublicDomain
-from aegis.candidates.synthesis.finding import settled
+from aegis.candidates.synthesis.finding import MOST_VALUES, find_attribute, settled
+from aegis.candidates.synthesis.measuring import Measurer
 from aegis.candidates.synthesis.noise import SeededNoise
 from aegis.candidates.synthesis.synthesizer import Model, Settings, learn
 from aegis.counts.cells import Listed
-from aegis.counts.marginals import CodedColumn, CodesCounter
+from aegis.counts.marginals import CodedColumn, CodesCounter, Frequent
 from aegis.counts.protect import OTHER
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -75,3 +78,38 @@ def test_what_is_not_listed_is_found_and_costs_no_question_of_its_own() -> None:
     asked = [entry for entry in account.measured if "x" in entry.columns]
     assert [entry.what for entry in asked] == ["attribute", "attribute again"]
     assert account.spent <= account.rho
+
+
+class OtherOrder(CodesCounter):
+    """Hands values over as an engine does that meets them the other way round in the rows."""
+
+    def frequent(self, name: str, kind: Kind, *, at_least: int) -> Frequent:
+        frequent = super().frequent(name, kind, at_least=at_least)
+        return Frequent(values=frequent.values[::-1], counts=frequent.counts[::-1])
+
+
+class NoNoise(SeededNoise):
+    """So that all counts are equal."""
+
+    def on_counts(self, counts: Any, *, sigma: float) -> Any:
+        return counts.astype(float)
+
+
+@pytest.mark.parametrize("counter", [CodesCounter, OtherOrder])
+def test_which_of_equally_common_values_are_kept_does_not_come_from_the_order_of_the_rows(
+    counter: type[CodesCounter],
+) -> None:
+    texts = [f"town {number:03d}" for number in range(MOST_VALUES + 9)]
+    found = find_attribute(
+        counter({"town": (Domain.of(Kind.TEXT, texts), np.repeat(np.arange(len(texts)), 500))}),
+        Column(name="town", kind=Kind.TEXT),
+        None,
+        Measurer(Account.of(Promise(epsilon=50.0, delta=1e-6), finds_values=True), NoNoise(np.random.default_rng(0))),
+        rho=1.0,
+        delta=1e-8,
+        context=None,
+        least=1.0,
+        now=False,
+    )
+    assert isinstance(found, Attribute)
+    assert found.values[:MOST_VALUES] == tuple(texts[:MOST_VALUES])

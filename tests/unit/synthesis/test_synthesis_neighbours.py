@@ -115,6 +115,8 @@ NEIGHBOURS = {
     "a row whose value is then looked at": with_row(people(), town="Deal"),
     "a row with a value missing": with_row(people(), town=None),
     "a row far from all others": with_row(people(), weight=1234567.125),
+    "a row of a number that no whole number of an engine reaches": with_row(people(), weight=1.7e308),
+    "a row of the largest whole number": with_row(people(), age=2**63 - 1),
     "another last row": [*people()[:-1], {**people()[0], "town": "Eye", "age": 300}],
 }
 

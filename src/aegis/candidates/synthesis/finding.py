@@ -116,9 +116,9 @@ def _texts(counter: Counter, column: Column, measurer: Measurer, *, rho: float, 
     noisy = measurer.counts_of_values(
         frequent.counts, rho=rho, delta=delta, what="values above a threshold", column=column.name
     )
-    kept = np.flatnonzero(noisy > threshold)
-    kept = kept[np.argsort(-noisy[kept], kind="stable")][:MOST_VALUES]
-    return tuple(sorted((frequent.values[i] for i in kept), key=str))
+    # Of equal noisy counts the text decides: the order in which an engine hands values over comes from the rows.
+    above = sorted((-count, text) for count, text in zip(noisy, frequent.values, strict=True) if count > threshold)
+    return tuple(sorted(text for _, text in above[:MOST_VALUES]))
 
 
 def _upper_quantile(probability: float) -> float:
