@@ -97,8 +97,8 @@ class Served:
                 continue
         return found
 
-    def wait_until_well(self, *, seconds: float = 60.0) -> None:
-        """Until it answers that it is well."""
+    def wait_until_well(self, *, seconds: float = 600.0) -> None:
+        """Until it answers that it is well. A busy machine takes its time; what has ended will never answer."""
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -106,6 +106,8 @@ class Served:
                     return
             except httpx.HTTPError:
                 pass
+            if self.process.poll() is not None:
+                raise RuntimeError("aegis serve ended")
             if time.monotonic() > deadline:
                 raise TimeoutError("the catalog does not answer")
             time.sleep(0.1)

@@ -16,7 +16,7 @@ def test_a_kill_of_each_part_loses_nothing() -> None:
         [sys.executable, str(BENCHMARK), "--dry", *FEW],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=3600,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
