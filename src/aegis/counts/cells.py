@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 
 _DAY_SECONDS = 86_400
+_DATES = datetime.date.min, datetime.date.max
+"""What lies beyond counts as one of these: engines have no time for dates that are far enough away."""
+_DAYS = tuple(end.toordinal() - datetime.date(1970, 1, 1).toordinal() for end in _DATES)
 
 
 class Cells(Protocol):
@@ -228,6 +231,10 @@ _WHOLE = 2.0**52  # from here on every number is whole
 def number_of(column: ir.Column, kind: Kind) -> Any:
     """A column of an ordered kind as numbers, in the engine."""
     if kind is Kind.DATE:
+        import ibis
+
+        first, last = _DATES
+        column = (column < first).ifelse(ibis.literal(first), (column > last).ifelse(ibis.literal(last), column))
         return (column.cast("timestamp").epoch_seconds() / _DAY_SECONDS).floor().cast("float64")
     if kind is Kind.TIMESTAMP:
         return column.epoch_seconds().cast("float64")
@@ -241,7 +248,8 @@ def numbers_of(values: Values, kind: Kind) -> Floats:
     [10.0]
     """
     if kind is Kind.DATE:
-        return values.astype("datetime64[D]").astype(np.int64).astype(np.float64)
+        days = values.astype("datetime64[D]").astype(np.int64).astype(np.float64)
+        return np.asarray(np.clip(days, _DAYS[0], _DAYS[1]))
     if kind is Kind.TIMESTAMP:
         return np.floor(values.astype("datetime64[us]").astype(np.int64) / 1e6)
     return values.astype(np.float64)

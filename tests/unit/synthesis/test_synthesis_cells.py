@@ -21,6 +21,8 @@ HUGE = [-1.7e308, -1e19, 9.3e12, 1e13, 1234567890123.5, 2.0**53 + 2, 2.0**63, 1e
 HUGE_WHOLE = [-(2**63), 2**53 + 2, 2**63 - 1]
 """Numbers that an engine cannot round to one of its whole numbers, alone or times a million."""
 DATES = [date(1969, 12, 31), date(1970, 1, 1), date(1970, 1, 2), date(2024, 2, 29)]
+FAR_DATES = [-2_147_483_646, -200_000_000, 0, 1, 120_000_000, 2_147_483_646]
+"""Days since 1970, most of them so far away that an engine has no time for them."""
 TIMES = [datetime(1969, 12, 31, 23, 59, 58), datetime(1970, 1, 1), datetime(2024, 2, 29, 12, 30, 15)]
 FACES: list[tuple[Cells, Kind, list[Any]]] = [
     (Magnitudes(), Kind.REAL, NUMBERS),
@@ -40,6 +42,8 @@ FACES: list[tuple[Cells, Kind, list[Any]]] = [
     (Steps(starts=(0.0, 1e14)), Kind.REAL, HUGE),
     (Steps(starts=(0.0, 2.0)), Kind.INTEGER, HUGE_WHOLE),
     (Decimals(), Kind.REAL, HUGE),
+    (Magnitudes(), Kind.DATE, FAR_DATES),
+    (Grid(low=-10.0, width=5.0, cells=40), Kind.DATE, FAR_DATES),
     (Listed(values=("a", "ü")), Kind.TEXT, ["a", "b", "ü", ""]),
     (Listed(values=()), Kind.TEXT, ["a", "b"]),
     (Listed(values=(False, True)), Kind.BOOLEAN, [True, False]),
