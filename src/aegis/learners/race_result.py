@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
 
 from aegis.errors import SummaryError
-from aegis.learners.goal import GOALS, Goal
+from aegis.learners.goal import GOALS, goal_called
 
 NO_LOSS = "no loss found"
 """Said where a masked table is not worse than the unmasked one within a small noise: never that it is better."""
@@ -105,34 +105,88 @@ class RaceStage:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaceResult:
-    """A race: its candidates in order, the best first.
+class Placed(Protocol):
+    """A candidate with its place in a race."""
 
-    The candidates that are ``in_best_group`` hold the best one with ``probability``. ``guessing`` is what can be
-    reached without any column, ``unmasked`` what the table itself gives. ``goal_reason`` says why the goal was taken.
-    Where models of the unmasked table are not better than guessing by more than chance the label is not told
-    (``label_told``): then nothing is known of what is kept, and all candidates may be the best. An ``interrupted`` race
-    tells what it knew by then. Beside the ``sample_rows`` there were ``further_rows`` of rare labels, which only test.
+    @property
+    def performance(self) -> float | None: ...
+
+    @property
+    def interval(self) -> tuple[float, float]: ...
+
+    @property
+    def kept(self) -> float | None: ...
+
+    @property
+    def no_loss_found(self) -> bool: ...
+
+    @property
+    def loss_certain(self) -> bool: ...
+
+    @property
+    def doubt(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceFacts:
+    """How a race went, whoever took part.
+
+    The candidates in the best group hold the best one with ``probability``. ``guessing`` is what can be reached without
+    any column, ``unmasked`` what the table itself gives. ``goal_reason`` says why the goal was taken. Where models of
+    the unmasked table are not better than guessing by more than chance the label is not told (``label_told``): then
+    nothing is known of what is kept, and all candidates may be the best. An ``interrupted`` race tells what it knew by
+    then. Beside the ``sample_rows`` there were ``further_rows`` of rare labels, which only test.
     """
 
     goal: str
     goal_reason: str
-    probability: float
+    label_told: bool = True
     unmasked: Reached
     guessing: float
-    ranking: tuple[Raced, ...]
+    probability: float
     stages: tuple[RaceStage, ...]
     learners: tuple[str, ...]
-    label: str
     sample_rows: int
+    further_rows: int = 0
+    interrupted: bool = False
+
+    @property
+    def title(self) -> str:
+        """The goal as it is printed."""
+        return goal_called(self.goal).title
+
+    def shown(self, value: float) -> str:
+        """A performance as people read it."""
+        return goal_called(self.goal).shown(value)
+
+    def shown_width(self, place: Placed) -> str:
+        """Half of a candidate's interval, in points where the goal is a percentage."""
+        return goal_called(self.goal).shown_width((place.interval[1] - place.interval[0]) / 2)
+
+    def sentence(self, place: Placed) -> str:
+        """What models reach on a candidate, beside the unmasked table and guessing."""
+        assert place.performance is not None
+        half = (place.interval[1] - place.interval[0]) / 2
+        return goal_called(self.goal).sentence(
+            place.performance, half, unmasked=self.unmasked.performance, guessing=self.guessing
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceResult(RaceFacts):
+    """A race with its candidates in order, the best first."""
+
+    ranking: tuple[Raced, ...]
+    label: str
     table_rows: int
     rows_without_label: int
     seed: int
     notes: tuple[str, ...]
-    interrupted: bool
-    label_told: bool = True
-    further_rows: int = 0
+
+    @property
+    def facts(self) -> RaceFacts:
+        """What is true of the race whoever took part."""
+        return RaceFacts(**{field.name: getattr(self, field.name) for field in fields(RaceFacts)})
 
     @property
     def best(self) -> Raced:
@@ -142,27 +196,6 @@ class RaceResult:
     def best_group(self) -> tuple[Raced, ...]:
         """The candidates that may be the best."""
         return tuple(candidate for candidate in self.ranking if candidate.in_best_group)
-
-    @property
-    def measured_by(self) -> Goal:
-        return GOALS[self.goal]
-
-    def sentence(self, candidate: Raced | None = None) -> str:
-        """What models reach on a candidate (the best one unless given), beside the unmasked table and guessing."""
-        shown = candidate or self.best
-        half = (shown.interval[1] - shown.interval[0]) / 2
-        return self.measured_by.sentence(
-            shown.performance, half, unmasked=self.unmasked.performance, guessing=self.guessing
-        )
-
-    def kept_words(self, candidate: Raced) -> str:
-        """How much of the gain over guessing is kept, in words: never more than all of it."""
-        return kept_words(
-            kept=candidate.kept,
-            no_loss_found=candidate.no_loss_found,
-            loss_certain=candidate.loss_certain,
-            doubt=candidate.doubt,
-        )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -220,15 +253,15 @@ class RaceResult:
         return made
 
 
-def kept_words(*, kept: float | None, no_loss_found: bool, loss_certain: bool, doubt: str | None) -> str:
+def kept_words(place: Placed) -> str:
     """How much of the gain over guessing is kept, in words: never more than all of it."""
-    if doubt is not None:
+    if place.doubt is not None:
         return "not compared"
-    if kept is None:
+    if place.kept is None:
         return "nothing to keep"
-    if no_loss_found:
+    if place.no_loss_found:
         return NO_LOSS
-    return f"{kept:.0%} kept" if loss_certain else f"{kept:.0%} kept, {LOSS_NOT_CERTAIN}"
+    return f"{place.kept:.0%} kept" if place.loss_certain else f"{place.kept:.0%} kept, {LOSS_NOT_CERTAIN}"
 
 
 def _pair(content: Sequence[float]) -> tuple[float, float]:

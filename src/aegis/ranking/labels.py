@@ -10,7 +10,7 @@ import numpy as np
 
 from aegis.learners.goal import KEPT
 from aegis.learners.race_result import Reached
-from aegis.ranking.ranking import RaceFacts, RankedConfiguration, Ranking
+from aegis.ranking.ranking import RankedConfiguration, Ranking
 
 
 def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) -> Ranking:
@@ -39,16 +39,12 @@ def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) 
         unit=KEPT.title,
         higher_is_better=True,
         ranking=ranked,
-        race=RaceFacts(
+        race=replace(
+            first.race,
             goal=KEPT.name,
             goal_reason="several labels are to be predicted",
-            probability=first.race.probability,
             unmasked=Reached(performance=1.0, interval=(1.0, 1.0)),
             guessing=0.0,
-            stages=first.race.stages,
-            learners=first.race.learners,
-            sample_rows=first.race.sample_rows,
-            further_rows=first.race.further_rows,
             label_told=any(_tells(ranking) for ranking in rankings),
             interrupted=any(ranking.race is not None and ranking.race.interrupted for ranking in rankings),
         ),

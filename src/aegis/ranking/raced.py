@@ -8,7 +8,7 @@ from dataclasses import replace
 from aegis.learners.goal import GOALS
 from aegis.learners.race_result import Raced, RaceResult
 from aegis.ranking.explain import BEHIND, GAINS, LOSES, LOST_TOGETHER, NOTHING_LOST
-from aegis.ranking.ranking import Privacy, RaceFacts, RankedConfiguration, Ranking
+from aegis.ranking.ranking import Privacy, RankedConfiguration, Ranking
 
 LEARNERS_SAID = {"line": "a regularised line", "forest": "a forest", "boosting": "boosted trees"}
 
@@ -46,19 +46,7 @@ def rank_raced(
         unit=GOALS[raced.goal].title,
         higher_is_better=GOALS[raced.goal].higher_is_better,
         ranking=places,
-        race=RaceFacts(
-            goal=raced.goal,
-            goal_reason=raced.goal_reason,
-            probability=raced.probability,
-            unmasked=raced.unmasked,
-            guessing=raced.guessing,
-            stages=raced.stages,
-            learners=raced.learners,
-            sample_rows=raced.sample_rows,
-            further_rows=raced.further_rows,
-            interrupted=raced.interrupted,
-            label_told=raced.label_told,
-        ),
+        race=raced.facts,
         notes=(*_notes(counted, raced), *raced.notes),
     )
 

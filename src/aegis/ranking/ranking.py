@@ -8,8 +8,7 @@ from typing import Any, Self
 
 from aegis.errors import ConfigurationError, InputError
 from aegis.learners.goal import goal_called
-from aegis.learners.race_result import RaceStage, Reached
-from aegis.learners.race_result import kept_words as words_of_kept
+from aegis.learners.race_result import RaceFacts, kept_words
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.registry import did_you_mean
@@ -140,44 +139,6 @@ class RankedConfiguration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaceFacts:
-    """How a ranking by what models reach was found: see `aegis.learners.race`."""
-
-    goal: str
-    goal_reason: str
-    probability: float
-    unmasked: Reached
-    guessing: float
-    stages: tuple[RaceStage, ...]
-    learners: tuple[str, ...]
-    sample_rows: int
-    further_rows: int = 0
-    interrupted: bool = False
-    label_told: bool = True
-
-    @property
-    def title(self) -> str:
-        """The goal as it is printed."""
-        return goal_called(self.goal).title
-
-    def shown(self, value: float) -> str:
-        """A performance as people read it."""
-        return goal_called(self.goal).shown(value)
-
-    def shown_width(self, place: RankedConfiguration) -> str:
-        """Half of a candidate's interval, in points where the goal is a percentage."""
-        return goal_called(self.goal).shown_width((place.interval[1] - place.interval[0]) / 2)
-
-    def sentence(self, place: RankedConfiguration) -> str:
-        """What models reach on a candidate, beside the unmasked table and guessing."""
-        assert place.performance is not None
-        half = (place.interval[1] - place.interval[0]) / 2
-        return goal_called(self.goal).sentence(
-            place.performance, half, unmasked=self.unmasked.performance, guessing=self.guessing
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking(Result):
     """The advisor's answer, best first.
 
@@ -261,22 +222,7 @@ class Ranking(Result):
                 "reference": self.reference,
             }
         else:
-            content |= {
-                "goal": self.race.goal,
-                "goal_reason": self.race.goal_reason,
-                "label_told": self.race.label_told,
-                "unmasked": {
-                    "performance": self.race.unmasked.performance,
-                    "interval": list(self.race.unmasked.interval),
-                },
-                "guessing": self.race.guessing,
-                "probability": self.race.probability,
-                "stages": plain(self.race.stages),
-                "learners": list(self.race.learners),
-                "sample_rows": self.race.sample_rows,
-                "further_rows": self.race.further_rows,
-                "interrupted": self.race.interrupted,
-            }
+            content |= plain(self.race)
         return content | {
             "ranking": [self._with_definition(place) for place in self.ranking],
             "skipped": self.skipped,
@@ -332,13 +278,3 @@ class Ranking(Result):
 
 def _defined(definition: Mapping[str, Any]) -> Configuration:
     return configurations_from_mapping(definition, name="configuration")[0]
-
-
-def kept_words(place: RankedConfiguration) -> str:
-    """How much of the gain over guessing is kept, in words: never more than all of it."""
-    return words_of_kept(
-        kept=place.kept,
-        no_loss_found=place.no_loss_found,
-        loss_certain=place.loss_certain,
-        doubt=place.doubt,
-    )

@@ -26,7 +26,8 @@ from aegis.report.ranking_words import (
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
-    from aegis.ranking.ranking import AttributeLoss, RaceFacts, RankedConfiguration, Ranking
+    from aegis.learners.race_result import RaceFacts
+    from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
 
 ROWS_DRAWN = 30
 COLUMNS_DRAWN = 40

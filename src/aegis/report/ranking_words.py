@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from aegis.counts.disclosure_rule import FEWEST
 from aegis.learners.goal import goal_called
+from aegis.learners.race_result import kept_words
 from aegis.measures.measure import MEASURES
 from aegis.ranking.rank import BY_ATTRIBUTE
-from aegis.ranking.ranking import kept_words
 from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
 from aegis.report.page import Entry, Fact
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
-    from aegis.ranking.ranking import RaceFacts, RankedConfiguration, Ranking
+    from aegis.learners.race_result import RaceFacts
+    from aegis.ranking.ranking import RankedConfiguration, Ranking
 
 _TIMINGS = {
     "counting_seconds": "counting",

@@ -42,15 +42,9 @@ def placed_one(lost: float, *, rows: int, unpaired: bool = False, unmasked: floa
     return place
 
 
-def words(place: Raced) -> str:
-    return kept_words(
-        kept=place.kept, no_loss_found=place.no_loss_found, loss_certain=place.loss_certain, doubt=place.doubt
-    )
-
-
 def test_no_loss_is_found_where_a_loss_would_have_shown() -> None:
-    assert words(placed_one(0.0, rows=20_000)) == "no loss found"
-    assert words(placed_one(0.05, rows=20_000)) == "50% kept"
+    assert kept_words(placed_one(0.0, rows=20_000)) == "no loss found"
+    assert kept_words(placed_one(0.05, rows=20_000)) == "50% kept"
 
 
 def test_wide_noise_is_no_reason_to_say_that_nothing_is_lost() -> None:
@@ -58,7 +52,7 @@ def test_wide_noise_is_no_reason_to_say_that_nothing_is_lost() -> None:
     assert place.loss_interval is not None
     assert place.loss_interval[0] < 0 < 0.02 < place.loss_interval[1]
     assert not place.no_loss_found
-    assert words(place) == "80% kept, loss not certain"
+    assert kept_words(place) == "80% kept, loss not certain"
 
 
 def test_where_guessing_is_as_good_nothing_is_said_of_losses() -> None:
@@ -66,12 +60,12 @@ def test_where_guessing_is_as_good_nothing_is_said_of_losses() -> None:
     assert place.kept is None
     assert not place.no_loss_found
     assert place.in_best_group
-    assert words(place).startswith("nothing to keep")
+    assert kept_words(place).startswith("nothing to keep")
 
 
 def test_a_race_of_an_earlier_version_says_what_it_knows() -> None:
     older = Raced(rank=1, name="a", kind="masks", performance=0.8, interval=(0.7, 0.9), kept=0.93, no_loss_found=False,
         in_best_group=True, stage=1, rows=900)  # fmt: skip
-    assert words(older) == "93% kept"  # an earlier version did not say how sure the loss is
+    assert kept_words(older) == "93% kept"  # an earlier version did not say how sure the loss is
     assert older.to_json()["loss_interval"] is None
     assert placed_one(0.05, rows=20_000).to_json()["loss_interval"] == pytest.approx([0.05, 0.05], abs=0.01)

@@ -14,9 +14,10 @@ from aegis.data.engine import open_dataset
 from aegis.errors import ConfigurationError, InputError, LabelError, MeasureError
 from aegis.learners.candidate import Candidate, MaskedCandidate, MaskTables, Part, unmasked
 from aegis.learners.features import CodedColumn, Split, SplitColumn
+from aegis.learners.goal import GOALS
 from aegis.learners.learner import LEARNERS, expect
 from aegis.learners.race import race
-from aegis.learners.race_result import RaceResult
+from aegis.learners.race_result import RaceResult, kept_words
 from aegis.learners.sample import draw_sample
 from aegis.learners.schedule import Schedule, parts
 from aegis.learners.target import Target
@@ -84,7 +85,7 @@ def test_the_best_is_found_by_every_goal_and_the_blind_one_only_guesses(label: s
     assert result.best.name == "fine"
     assert result.ranking[-1].name == "blind"
     assert [candidate.rank for candidate in result.ranking] == [1, 2, 3, 4, 5]
-    last, better = result.ranking[-1], result.measured_by.better
+    last, better = result.ranking[-1], GOALS[result.goal].better
     assert last.kept is not None
     assert last.kept < 0.15
     assert better(result.unmasked.performance, result.guessing) > 0
@@ -136,10 +137,10 @@ def test_those_that_cannot_be_best_are_out_early_and_stay_comparable() -> None:
 
 def test_a_sentence_that_people_understand() -> None:
     result = raced()
-    assert result.sentence().startswith("accuracy 8")
-    assert f"(unmasked {100 * result.unmasked.performance:.1f} %, guessing " in result.sentence()
-    assert result.kept_words(result.best) == "no loss found"
-    assert result.kept_words(result.ranking[-1]).endswith("% kept")
+    assert result.sentence(result.best).startswith("accuracy 8")
+    assert f"(unmasked {100 * result.unmasked.performance:.1f} %, guessing " in result.sentence(result.best)
+    assert kept_words(result.best) == "no loss found"
+    assert kept_words(result.ranking[-1]).endswith("% kept")
     assert all(candidate.kept is None or candidate.kept <= 1.0 for candidate in result.ranking)
 
 
@@ -155,7 +156,7 @@ def test_where_the_table_says_nothing_there_is_nothing_to_keep() -> None:
     assert not result.best.no_loss_found
     assert not result.label_told
     assert result.to_json()["label_told"] is False
-    assert result.kept_words(result.best).startswith("nothing to keep")
+    assert kept_words(result.best).startswith("nothing to keep")
     assert raced().label_told
 
 
@@ -374,7 +375,7 @@ def test_a_table_that_scores_above_the_unmasked_one_is_no_winner() -> None:
     assert last.doubt is not None
     assert last.doubt.startswith("scores above the unmasked table, which no masking of it can")
     assert (last.in_best_group, last.no_loss_found, last.kept) == (False, False, None)
-    assert result.kept_words(last) == "not compared"
+    assert kept_words(last) == "not compared"
     assert RaceResult.from_json(result.to_json()) == result
     alone = race([Elsewhere("too-good", 0.02)], tables, schedule=QUICK)
     assert alone.best_group == ()

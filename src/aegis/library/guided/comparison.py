@@ -17,10 +17,11 @@ from typing import Any
 from aegis._version import __version__
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import ConfigurationError, InputError, PolicyNotSatisfiedError
+from aegis.learners.race_result import kept_words
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.plural import count
-from aegis.ranking.ranking import RankedConfiguration, Ranking, kept_words
+from aegis.ranking.ranking import RankedConfiguration, Ranking
 from aegis.report.page import picture, render_page, write_page
 from aegis.result import Result, called
 
