@@ -114,6 +114,20 @@ class Field:
 class Options:
     """The root of all options classes: an object that exists is valid as far as its options alone can tell."""
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Options show themselves as this class does: what ``dataclass`` writes would show the rows of a table."""
+        super().__init_subclass__(**more)
+        type.__setattr__(cls, "__repr__", Options.__repr__)
+
+    def __repr__(self) -> str:
+        given = {*self.given(), *(field.name for field in fields_of(type(self)) if field.required)}
+        shown = [
+            f"{field.name}={_shown(field, getattr(self, field.name))}"
+            for field in fields_of(type(self))
+            if field.name in given
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def __post_init__(self) -> None:
         for field in fields_of(type(self)):
             value = getattr(self, field.name)
@@ -212,6 +226,15 @@ class Operation(Generic[P, O, R]):
 def operation(options: Callable[P, O]) -> Callable[[Callable[[O], R]], Operation[P, O, R]]:
     """Make a function of an ``options`` object callable with the options themselves."""
     return lambda function: Operation(options, function)
+
+
+def _shown(field: Field, value: Any) -> str:
+    """An option as it may be shown: texts, numbers and paths; of anything else what it is, for it may hold rows."""
+    if field.option.secret:
+        return "…"
+    parts = value if isinstance(value, tuple | list) else (value,)
+    plain = value is None or all(isinstance(part, bool | int | float | str | PurePath) for part in parts)
+    return repr(value) if plain else f"<{type(value).__name__}>"
 
 
 def _paths(value: Any) -> list[str]:

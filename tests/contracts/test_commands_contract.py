@@ -9,15 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import typer
 
 import aegis
 from aegis.command_line import app
+from aegis.commands.advise import Advise
 from aegis.commands.apply import Apply
 from aegis.commands.command import COMMANDS, GROUPS, Command
 from aegis.commands.fields import WithLedger
-from aegis.errors import OptionError, OutputError
+from aegis.errors import AegisError, OptionError, OutputError
 from aegis.operation import Argument, Field, Operation, fields_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +89,29 @@ def test_a_blank_text_is_refused_and_not_taken_for_no_answer(name: str, blank: s
         if not field.option.blank and field.default != blank:
             with pytest.raises(OptionError, match=f"^{field.flag} is empty"):
                 options(**{**required, field.name: blank})
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_no_value_of_a_table_is_in_the_repr_of_options(name: str) -> None:
+    """A data frame was shown with its rows, and a configuration with the values it lists."""
+    options: Any = DECLARED[name].options
+    fields = fields_of(options)
+    table = pa.table({"age": [31], "town": ["Canary"]})
+    required = {field.name: 1.0 if field.kind is float else table for field in fields if field.required}
+    masks = {"configs": [{"town": {"regroup": {"groups": {"x": ["Canary"]}}}}], "config": {"town": {"Canary": 1}}}
+    more = {name: value for name, value in masks.items() if name in {field.name for field in fields}}
+    try:
+        shown = repr(options(**{**required, **more}))
+    except (AegisError, TypeError):
+        return  # it takes no table
+    assert shown.startswith(f"{options.__name__}(")
+    assert "Canary" not in shown
+
+
+def test_options_show_what_was_given() -> None:
+    assert repr(Advise("clinic.csv", label="health", generate=3)) == (
+        "Advise(data='clinic.csv', label='health', generate=3)"
+    )
 
 
 def test_every_word_of_the_help_is_described() -> None:
