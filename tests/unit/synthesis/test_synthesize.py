@@ -239,6 +239,8 @@ def test_a_person_with_many_rows_counts_as_one() -> None:
         ({"rows": 0}, OptionError, "at least 1"),
         ({"purpose": "fun"}, OptionError, "one of label, general"),
         ({"domain": {"columns": {"sick": ["yes"]}}}, DataError, "declared domain misses"),
+        ({"domain": {"columns": {"age": [18, 19]}}}, DataError, "declare it by min and max"),
+        ({"domain": {"columns": {"age": [18, "(other)"]}}}, InputError, "numbers by min and max"),
         ({"domain": {"columns": {"nothing": ["yes"]}}}, InputError, "the table does not have"),
         ({"domain": {"columns": {"age": {"min": 9}}}}, InputError, "needs min and max"),
         ({"domain": {"columns": {"age": {"min": 9, "max": 3}}}}, InputError, "above its max"),

@@ -146,6 +146,11 @@ def _values(column: Column, entry: Mapping[str, Any], missing: bool | None, wher
     if column.kind.is_ordered and column.kind is not Kind.INTEGER:
         raise InputError(f"{where}: column {column.name!r} holds {column.kind}; declare it by min and max")
     others = OTHER in values
+    if others and column.kind is not Kind.TEXT:
+        raise InputError(
+            f"{where}: {OTHER} is no value of column {column.name!r}, which holds {column.kind}; list all values, or "
+            "declare numbers by min and max"
+        )
     if column.kind is Kind.TEXT:
         kept = [show(value) for value in values if value != OTHER]
     else:
