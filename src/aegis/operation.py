@@ -160,7 +160,7 @@ class Options:
                 if len(named[path]) > 1 and not Path(path).is_dir():  # a summary may be added to where it is
                     raise OutputError(
                         f"{getattr(self, name)} is an input or another output of this command; "
-                        "give it a name of its own"
+                        "choose another name, so that each file has a name of its own"
                     )
 
     def given(self) -> tuple[str, ...]:
