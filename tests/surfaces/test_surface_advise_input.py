@@ -79,6 +79,19 @@ def test_few_labelled_rows_are_ranked_with_a_note(aegis: Aegis, tmp_path: Path) 
     assert any("only 60 rows have a label: intervals are wide" in note for note in answer.json["notes"])
 
 
+def test_what_is_not_ranked_is_shown_with_its_own_reason(aegis: Aegis, tmp_path: Path) -> None:
+    """A search, which takes no number for its label, was said not to satisfy the policy."""
+    path = table(tmp_path / "people.csv", with_label([i * 37 % 101 for i in range(ROWS)]))
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("quasi_identifying: [age, town]\nk: 2\n", encoding="utf-8")
+    kinds = ["--candidates", "masks,search", "--policy", policy, "--ledger", "none"]
+    answer = aegis("advise", path, "--label", "ill", "--generate", "2", "--strength", "heavy", *kinds)
+    assert answer.status == 0, answer.err
+    told = " ".join(answer.err.split())
+    assert "not ranked: search (a search keeps classes predictable, and this label is a number" in told
+    assert "satisfy the policy: search" not in answer.out
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -43,6 +43,8 @@ REFERENCES = (
 ROUNDINGS = ("randomised", "systematic", "none")
 PAPER_CASES = ("I", "II", "draft-1", "draft-2", "draft-3")
 PAPER_MEASURES = ("g3", "mutual-information", "chi-square")
+_MOST_REJECTED = 8
+"""So many candidates that were not ranked are shown, each with the reason."""
 
 
 @dataclass(frozen=True)
@@ -179,13 +181,10 @@ def show_ranking(ranking: Ranking, *, top: int) -> None:
             console.print(f"One of these {len(group)} is the best {sure}: {', '.join(group[:8])}{more}.")
     elif alike := sum(place.like_best for place in ranking.ranking[1:]):
         console.print(f"{count(alike, 'configuration')} cannot be told apart from the best on these rows.")
-    if ranking.rejected:
-        rejected = list(ranking.rejected)
-        more = f" and {len(rejected) - 8} more" if len(rejected) > 8 else ""
-        console.print(
-            f"{count(len(rejected), 'configuration')} {'does' if len(rejected) == 1 else 'do'} not satisfy the policy: "
-            f"{', '.join(rejected[:8])}{more}"
-        )
+    for name, reason in list(ranking.rejected.items())[:_MOST_REJECTED]:
+        terminal.aside(f"not ranked: {name} ({reason})")
+    if len(ranking.rejected) > _MOST_REJECTED:
+        terminal.aside(f"not ranked: {len(ranking.rejected) - _MOST_REJECTED} more; --json says why of each")
     for note in ranking.notes:
         terminal.aside(f"note: {note}")
     for column, reason in ranking.skipped.items():
