@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.arrays import Ints
-from aegis.candidates.clusters import optimise
+from aegis.candidates.clusters import entropy_stage, optimise
+from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.entropy_stage import Cycle, anneal
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
+from aegis.candidates.clusters.mixing import Goal, mix_rounds, mixture_of
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.records import Records, collapse
@@ -21,6 +24,7 @@ from aegis.candidates.clusters.risk import (
     scaled_objective,
     sum_of_minima_bits,
 )
+from aegis.candidates.clusters.units import place, total_loss, units_of
 
 
 def small_table(seed: int, rows: int = 9) -> Records:
@@ -148,3 +152,75 @@ def test_several_classes_of_one_secret_are_mixed_though_no_step_by_itself_wins(s
     fitted = MOOBAM(k=3, classes=40, trade_off=1.0, rounds=60_000, random_state=seed).fit(records).result_
     assert fitted.objective is not None
     assert fitted.objective < -0.2
+
+
+def customers() -> Records:
+    """As many as a small bank has: an age, a rank and a trade, and two uneven secrets."""
+    rng = np.random.default_rng(11)
+    return Records.from_arrays(
+        numeric=rng.integers(19, 76, 400),
+        categorical=np.column_stack([rng.integers(0, 4, 400), rng.choice(4, 400, p=[0.6, 0.2, 0.15, 0.05])]).astype(
+            str
+        ),
+        sensitive=np.column_stack(
+            [rng.choice(4, 400, p=[0.4, 0.3, 0.2, 0.1]), rng.choice(5, 400, p=[0.6, 0.2, 0.1, 0.06, 0.04])]
+        ),
+    )
+
+
+RESTARTS = (Cycle("mixed"), Cycle("best"), Cycle("random"), Cycle("best"), Cycle("random"), Cycle("best"))
+"""Straight downhill from elsewhere and on from the best so far by turns."""
+
+
+@pytest.mark.parametrize("trade_off", [0.1, 1.0])
+@pytest.mark.parametrize("classes", [None, 20])
+def test_the_entropy_stage_is_no_worse_than_random_restarts(
+    classes: int | None, trade_off: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = customers()
+    began = MOOBAM(k=5, l=2, classes=classes, rounds=500).fit(records).labels_
+    units = units_of(records, collapse(records), scale="raw", whole_tuples=False)
+    least = float(total_loss(place(units, began, capacity=int(began.max()) + 1)))
+    ceiling = entropy_ceiling_bits(records.sensitive)
+    goal = Goal(best=least, ceiling=ceiling, trade_off=trade_off, minimum_of_sums=False, free=classes is None)
+
+    def reached(seed: int) -> float:
+        best = began
+
+        def report(labels: Ints, deviation: float, rounds: int) -> None:
+            nonlocal best
+            best = labels
+
+        budget = Budget(seconds=0.0, rounds=250_000, most_at_once=2500)
+        anneal(units, began, np.random.default_rng(seed), budget, goal, k=5, l=2, report=report)
+        return scaled_objective(
+            loss=float(total_loss(place(units, best, capacity=int(best.max()) + 1))),
+            best_loss=least,
+            entropy_bits=sum_of_minima_bits(class_entropies_bits(best, records.sensitive)),
+            ceiling_bits=ceiling,
+            trade_off=trade_off,
+        )
+
+    ours = [reached(seed) for seed in range(3)]
+    monkeypatch.setattr(entropy_stage, "CYCLES", RESTARTS)
+    theirs = [reached(seed) for seed in range(3)]
+    assert all(mine <= other + 1e-9 for mine, other in zip(ours, theirs, strict=True)), (ours, theirs)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_what_soft_tries_keep_in_mind_is_what_the_partition_is(together: bool) -> None:
+    records = customers()
+    units = units_of(records, collapse(records), scale="raw", whole_tuples=False)
+    labels = np.arange(400, dtype=np.int64) % 40
+    state = place(units, labels, capacity=80)
+    goal = Goal(best=1.0, ceiling=3.0, trade_off=1.0, minimum_of_sums=together, free=True)
+    mixture = mixture_of(units, state, goal)
+    loss = float(total_loss(state))
+    tried = mix_rounds(units, state, np.random.default_rng(0), 5, 2, goal, mixture, loss, 40_000, 0.0, 0.05)
+    again = mixture_of(units, state, goal)
+    assert tried.loss == pytest.approx(float(total_loss(state)))
+    assert np.array_equal(mixture.entropies, again.entropies)
+    for j in range(mixture.entropies.shape[1]):
+        lowest = mixture.entropies[mixture.lowest[j], j]
+        assert lowest.tolist() == sorted(mixture.entropies[:, j])[: len(lowest)]
+        assert mixture.sums[j] == pytest.approx(np.exp((mixture.floor[j] - mixture.entropies[:, j]) / 0.05).sum())

@@ -11,6 +11,7 @@ from aegis.candidates.clusters.information_loss import Scale, centers_of, inform
 from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.mo_obam import MOOBAM
 from aegis.candidates.clusters.records import Records
+from aegis.candidates.clusters.risk import scaled_objective
 from aegis.errors import AnonymizerError, LabelError, OptionError, PolicyNotSatisfiedError
 from aegis.library.anonymize import anonymize
 from aegis.library.check import check
@@ -47,6 +48,26 @@ def test_every_model_of_a_policy_holds_on_what_is_seen(asked: dict[str, object])
     assert fitted.result_.smallest_class >= fitted.result_.k
     alone = MOOBAM(k=fitted.result_.k, rounds=100).fit(records)
     assert not judge.judged(alone.labels_).satisfied, "k alone does not do it on this table"
+
+
+@pytest.mark.parametrize("trade_off", [0.02, 0.3])
+@pytest.mark.parametrize("asked", POLICIES.values(), ids=POLICIES)
+def test_mixing_secrets_under_a_policy_is_no_worse_than_not_to_mix_them(
+    asked: dict[str, object], trade_off: float
+) -> None:
+    """Mixed classes that fail the policy are joined, which may cost more than mixing them has won."""
+    records, policy = people(), Policy.from_mapping(asked)
+    mixed = MOOBAM(policy=policy, trade_off=trade_off, rounds=200).fit(records).result_
+    plain = MOOBAM(policy=policy, rounds=100).fit(records).result_
+    assert mixed.objective is not None
+    unmixed = scaled_objective(
+        loss=plain.information_loss,
+        best_loss=mixed.diagnosis.best_loss,
+        entropy_bits=plain.entropy_sum_of_minima_bits,
+        ceiling_bits=plain.entropy_ceiling_bits,
+        trade_off=trade_off,
+    )
+    assert mixed.objective <= unmixed + 1e-9
 
 
 def test_judging_inside_the_search_loses_less_than_joining_afterwards() -> None:

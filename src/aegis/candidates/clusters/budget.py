@@ -11,8 +11,9 @@ _LEAST_SLICES = 20
 class Budget:
     """Counts rounds and seconds, and says how large the next slice may be."""
 
-    def __init__(self, *, seconds: float, rounds: int | None) -> None:
+    def __init__(self, *, seconds: float, rounds: int | None, most_at_once: int = 250) -> None:
         self._seconds = seconds
+        self._most_at_once = most_at_once  # of counted rounds
         self._rounds = rounds
         self._began = time.perf_counter()
         self._size = 100.0
@@ -35,7 +36,7 @@ class Budget:
         """Rounds to run before looking up again: about a twentieth of a second, or fixed if rounds are counted."""
         self._slice_began = time.perf_counter()
         if self._rounds is not None:
-            return max(1, min(250, self._rounds // _LEAST_SLICES, self._rounds - self.used))
+            return max(1, min(self._most_at_once, self._rounds // _LEAST_SLICES, self._rounds - self.used))
         return max(20, int(self._size))
 
     def spent(self, rounds: int) -> None:

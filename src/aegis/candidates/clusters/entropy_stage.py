@@ -1,32 +1,61 @@
-"""The entropy stage of MO-OBAM: loss traded for entropy by annealing, in cycles that start anew.
+"""The entropy stage of MO-OBAM: loss traded for entropy, in cycles that start anew.
 
 The first cycle goes straight downhill from the partition that loses least. Only the worst class counts, so where
-several have a single secret no step by itself wins anything: the second cycle starts where each of them has borrowed
-another one. The following ones start from a random partition, from classes with more secrets and from the best so far
-by turns, so that none has to be left by small steps only, and some of them are heated. A large table has time for a
-cycle or two, a small one for hundreds.
+several are equally bad no step by itself wins anything. The following cycles therefore begin with a soft minimum of the
+entropies, to which every class of small entropy adds something, and make it sharper until it is the smallest one. They
+start from the partition that loses least, from the best so far, from classes that have borrowed more secrets and from a
+random partition by turns, and some are heated instead. A large table has time for a cycle or two, a small one for
+hundreds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from aegis.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.first_partition import repair
-from aegis.candidates.clusters.mixing import Goal, mix_rounds, objective_value
+from aegis.candidates.clusters.mixing import Goal, mix_rounds, mixture_of, objective_value
 from aegis.candidates.clusters.units import Units, place, total_loss
 
 TRIES_PER_RECORD = 40
 """The length of a cycle; a budget that is shorter is one cycle."""
 FEWEST_TRIES = 400
-HOT: tuple[float, ...] = (0.0, 0.0, 0.0, 0.02, 0.0, 0.3, 0.0, 0.1, 0.0, 1.0)
-"""The temperatures that cycles start with by turns, in mean changes of the objective by a try. On a large table most
-is won downhill, on a small one by leaving a valley."""
 COLD = 0.7
-"""So much of a cycle is heated; the rest goes downhill."""
+"""So much of a cycle is heated or soft; the rest goes downhill by the objective itself."""
+SHARPER = 0.03
+"""What is left of the softness by then."""
+
+
+class Cycle(NamedTuple):
+    """Where a cycle begins and how it goes on.
+
+    ``heat`` is in mean changes of the objective by a try, ``softness`` in ceilings of an attribute.
+    """
+
+    start: Literal["given", "best", "mixed", "random"]
+    heat: float = 0.0
+    softness: float = 0.0
+
+
+FIRST = Cycle("given")
+"""Straight downhill: on a large table that is all there is time for."""
+CYCLES: tuple[Cycle, ...] = (
+    Cycle("mixed"),
+    Cycle("best"),
+    Cycle("given", softness=0.1),
+    Cycle("best", softness=0.03),
+    Cycle("best", softness=0.03),
+    Cycle("best", softness=0.03),
+    Cycle("random"),
+    Cycle("best", softness=0.03),
+    Cycle("best", heat=0.3),
+)
+"""What the other cycles are by turns. Softness mends several classes that are equally bad one after the other; where
+loss weighs more than entropy, plain descents win as much."""
 
 MORE_VALUES = 3
 """Classes borrow up to so many values of each sensitive attribute more than they need."""
@@ -51,24 +80,29 @@ def anneal(
     """
     best_labels, best, best_entropy = labels, np.inf, 0.0
     cycle_tries = max(FEWEST_TRIES, TRIES_PER_RECORD * len(labels))
-    cycle, scale = 0, 0.0
+    number, scale = 0, 0.0
     best_loss = float(goal.best)
+    bits = goal.ceiling if goal.minimum_of_sums else goal.ceiling / max(units.sensitive_attributes, 1)
     while budget.fraction < 1.0:
-        start = best_labels
-        if cycle % 8 == 1:
-            start = _mixed_start(units, labels, k=k, l=l + 1 + cycle // 8 % MORE_VALUES)
-        elif cycle % 2 == 1:
+        turn, place_in_turn = divmod(number - 1, len(CYCLES))
+        cycle = CYCLES[place_in_turn] if number else FIRST
+        start = labels if cycle.start == "given" else best_labels
+        if cycle.start == "mixed":
+            start = _mixed_start(units, labels, k=k, l=l + 1 + turn % MORE_VALUES)
+        elif cycle.start == "random":
             start = _random_start(units, best_labels, rng, goal, k=k, l=l)
         classes = int(start.max()) + 1
         capacity = max(classes, len(labels) // k) if goal.free else classes
         state = place(units, start, capacity=capacity)
+        mixture = mixture_of(units, state, goal)
         loss = float(total_loss(state))
         began, tries = budget.fraction, 0
         while budget.fraction < 1.0 and tries < cycle_tries:
-            done = max(tries / cycle_tries, (budget.fraction - began) / (1.0 - began))
-            heat = HOT[cycle % len(HOT)] * scale * max(0.0, 1.0 - done / COLD)
+            done = max(tries / cycle_tries, (budget.fraction - began) / (1.0 - began)) / COLD
+            heat = cycle.heat * scale * max(0.0, 1.0 - done)
+            softness = cycle.softness * bits * SHARPER**done if done < 1.0 else 0.0
             rounds = min(budget.slice(), max(cycle_tries - tries, 1), max(20, cycle_tries // 20))
-            tried = mix_rounds(units, state, rng, k, l, goal, loss, rounds, heat)
+            tried = mix_rounds(units, state, rng, k, l, goal, mixture, loss, rounds, heat, softness)
             loss = float(tried.loss)
             tries += rounds
             if tried.least_loss < goal.best * (1 - 1e-12):  # less than the best known: that is the best from now on
@@ -76,14 +110,14 @@ def anneal(
                 if best < np.inf:
                     best = float(objective_value(goal, best_loss, best_entropy))
             if tried.feasible:
-                scale = float(tried.changes) / tried.feasible if cycle == 0 or scale == 0.0 else scale
+                scale = float(tried.changes) / tried.feasible if number == 0 or scale == 0.0 else scale
             budget.spent(rounds)
             objective = float(objective_value(goal, float(tried.best_loss), float(tried.best_entropy)))
             if objective < best - 1e-12:
                 best, best_loss, best_entropy = objective, float(tried.best_loss), float(tried.best_entropy)
                 best_labels = np.unique(tried.best_labels, return_inverse=True)[1].astype(np.int64)
             report(best_labels, best_loss, rounds)
-        cycle += 1
+        number += 1
     return float(goal.best)
 
 

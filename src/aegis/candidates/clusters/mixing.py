@@ -1,7 +1,10 @@
 """The tries of the entropy stage: records are moved and swapped, classes merged and split where their number is free.
 
-Most tries aim at the class with the smallest entropy of some attribute, because only that class counts. A try that
-lowers the objective is kept; at a temperature above zero one that raises it is kept now and then, as in annealing.
+Only the class with the smallest entropy of an attribute counts, so where several classes are equally bad no single
+step wins anything. Tries can therefore be judged by a soft minimum, −s · ln Σ exp(−entropy/s) over all classes, which
+tends to the smallest entropy as the softness s goes to zero. A try that lowers the objective is kept; at a temperature
+above zero one that raises it is kept now and then, as in annealing. The best partition is always the best by the
+objective itself.
 """
 
 from __future__ import annotations
@@ -21,12 +24,15 @@ from aegis.candidates.clusters.units import (
     gain_of_removing,
     loss_of_class,
     may_release,
+    place,
     remove,
     satisfies,
+    total_loss,
 )
 from aegis.compiled import NONE_YET, compiled
 
 CLASSES_TRIED = 0.1  # the share of tries that merge or split classes where their number is free
+NEARLY_ALL, FAR = 1e-9, 8.0  # of a soft sum: what rounding leaves of it, and by what factor it may move
 LOWEST = 3  # a move touches two classes, so the lowest entropy among the others is one of the three lowest
 
 
@@ -41,6 +47,18 @@ class Goal(NamedTuple):
     """Whether classes may be merged and split."""
     nothing: float = 1e-9
     """A loss up to this is none: what rounding leaves of a sum."""
+
+
+class Mixture(NamedTuple):
+    """How mixed the classes are by now."""
+
+    entropies: Floats  # (classes, attributes), or (classes, 1) of their sums
+    lowest: Ints  # (attributes, LOWEST), the classes with the smallest ones
+    floor: Floats  # (attributes,), the smallest when the soft sums were last added up
+    sums: Floats  # (attributes,), Σ exp((floor − entropy)/softness) over classes
+
+    def __repr__(self) -> str:
+        return f"Mixture({len(self.entropies)} classes)"
 
 
 class Tried(NamedTuple):
@@ -91,6 +109,89 @@ def objective_value(goal: Goal, loss: float, entropy: float) -> float:
     return lost - goal.trade_off * entropy / goal.ceiling
 
 
+def mixture_of(units: Units, state: State, goal: Goal) -> Mixture:
+    """The entropies of all classes of a state."""
+    width = 1 if goal.minimum_of_sums else state.distinct.shape[1]
+    mixture = Mixture(
+        entropies=np.empty((len(state.size), width)),
+        lowest=np.empty((width, LOWEST), dtype=np.int64),
+        floor=np.zeros(width),
+        sums=np.zeros(width),
+    )
+    _measure(units, state, goal.minimum_of_sums, mixture)
+    return mixture
+
+
+def partition_objective(units: Units, labels: Ints, goal: Goal) -> float:
+    """The objective of a partition."""
+    state = place(units, labels, capacity=int(labels.max()) + 1)
+    entropy = float(mixture_of(units, state, goal).entropies.min(axis=0).sum())
+    return float(objective_value(goal, float(total_loss(state)), entropy))
+
+
+@compiled
+def _measure(units: Units, state: State, together: bool, mixture: Mixture) -> None:
+    for c in range(len(mixture.entropies)):
+        entropy_rows(units, state, c, together, mixture.entropies[c])
+    for j in range(len(mixture.lowest)):
+        _refresh(mixture.entropies, j, mixture.lowest)
+
+
+@compiled
+def _add_up(mixture: Mixture, j: int, softness: float) -> None:
+    floor = mixture.entropies[mixture.lowest[j, 0], j]
+    total = 0.0
+    for c in range(len(mixture.entropies)):
+        total += np.exp((floor - mixture.entropies[c, j]) / softness)
+    mixture.floor[j] = floor
+    mixture.sums[j] = total
+
+
+@compiled
+def _soft_sum(mixture: Mixture, a: int, b: int, row_a: Floats, row_b: Floats, softness: float) -> float:
+    """The soft minima added up if classes ``a`` and ``b`` had other entropies."""
+    total = 0.0
+    for j in range(len(mixture.sums)):
+        floor = mixture.floor[j]
+        now, without = mixture.sums[j], mixture.sums[j]
+        for c in (a, b):
+            without -= np.exp((floor - mixture.entropies[c, j]) / softness)
+        without = max(without, NEARLY_ALL * now)  # what is left of a sum after nearly all of it went is rounding
+        then = without + np.exp((floor - row_a[j]) / softness) + np.exp((floor - row_b[j]) / softness)
+        total += floor - softness * np.log(then)
+    return total
+
+
+@compiled
+def _soft_entropy(mixture: Mixture, softness: float) -> float:
+    """The soft minima added up."""
+    total = 0.0
+    for j in range(len(mixture.sums)):
+        total += mixture.floor[j] - softness * np.log(mixture.sums[j])
+    return total
+
+
+@compiled
+def _replace(mixture: Mixture, a: int, b: int, row_a: Floats, row_b: Floats, softness: float) -> None:
+    """Classes ``a`` and ``b`` have these entropies now."""
+    for j in range(len(mixture.sums)):
+        before, low = mixture.sums[j], mixture.lowest[j]
+        edge = np.inf if low[LOWEST - 1] < 0 else mixture.entropies[low[LOWEST - 1], j]
+        among = row_a[j] < edge or row_b[j] < edge
+        for r in range(LOWEST):
+            among = among or low[r] == a or low[r] == b
+        if softness > 0.0:
+            floor = mixture.floor[j]
+            for c, row in ((a, row_a), (b, row_b)):
+                mixture.sums[j] += np.exp((floor - row[j]) / softness)
+                mixture.sums[j] -= np.exp((floor - mixture.entropies[c, j]) / softness)
+        mixture.entropies[a, j], mixture.entropies[b, j] = row_a[j], row_b[j]
+        if among:
+            _refresh(mixture.entropies, j, mixture.lowest)
+        if softness > 0.0 and not FAR * before > mixture.sums[j] > before / FAR:
+            _add_up(mixture, j, softness)
+
+
 @compiled
 def _lowest_sum(entropies: Floats, lowest: Ints, a: int, b: int, row_a: Floats, row_b: Floats) -> float:
     """The sum of minima if classes ``a`` and ``b`` had other entropies."""
@@ -114,32 +215,39 @@ def mix_rounds(
     k: int,
     l: int,  # noqa: E741 - l as in l-diversity
     goal: Goal,
+    mixture: Mixture,
     loss: float,
     rounds: int,
     temperature: float,
+    softness: float,
 ) -> Tried:
     """Try some changes of the partition, in place; the best on the way is kept, as a heated search leaves it again."""
-    classes = len(state.size)
-    width = 1 if goal.minimum_of_sums else state.distinct.shape[1]
-    entropies = np.empty((classes, width))
-    lowest = np.empty((width, LOWEST), dtype=np.int64)
-    for c in range(classes):
-        entropy_rows(units, state, c, goal.minimum_of_sums, entropies[c])
-    for j in range(width):
-        _refresh(entropies, j, lowest)
+    entropies, lowest = mixture.entropies, mixture.lowest
+    width = entropies.shape[1]
     row_a, row_b = np.empty(width), np.empty(width)
     count = len(state.label)
     moved, back = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     entropy = 0.0
     for j in range(width):
         entropy += entropies[lowest[j, 0], j]
-    now = objective_value(goal, loss, entropy)
+    best = objective_value(goal, loss, entropy)
+    now = best
+    if softness > 0.0:
+        for j in range(width):
+            _add_up(mixture, j, softness)
+        now = objective_value(goal, loss, _soft_entropy(mixture, softness))
     changes, feasible = 0.0, 0
     met = best_met(state)
-    best, best_loss, best_entropy, least_loss = now, loss, entropy, loss
+    best_loss, best_entropy, least_loss = loss, entropy, loss
     for _ in range(rounds):
-        worst = lowest[int(rng.random() * width), 0]
+        j = int(rng.random() * width)
+        worst = lowest[j, 0]
         chosen = int(rng.random() * count)
+        if softness > 0.0 and rng.random() < 0.5:  # all classes count, those of small entropy most
+            worst = state.label[int(rng.random() * count)]
+            other = state.label[int(rng.random() * count)]
+            if entropies[other, j] < entropies[worst, j]:
+                worst = other
         if goal.free and rng.random() < CLASSES_TRIED:
             a, b, number = _other_classes(units, state, rng, k, worst, chosen, moved, back)
         else:
@@ -153,6 +261,10 @@ def mix_rounds(
             entropy_rows(units, state, b, goal.minimum_of_sums, row_b)
             mixed = _lowest_sum(entropies, lowest, a, b, row_a, row_b)
             then = objective_value(goal, loss + change, mixed)
+            hard = then
+            if softness > 0.0:
+                soft = _soft_sum(mixture, a, b, row_a, row_b, softness)
+                then = objective_value(goal, loss + change, soft)
             changes += abs(then - now)
             feasible += 1
             good = then < now - 1e-12
@@ -161,14 +273,13 @@ def mix_rounds(
             if good:
                 loss += change
                 now = then
-                entropies[a] = row_a
-                entropies[b] = row_b
-                for j in range(width):
-                    _refresh(entropies, j, lowest)
+                _replace(mixture, a, b, row_a, row_b, softness)
+                if softness > 0.0:
+                    now = objective_value(goal, loss, _soft_entropy(mixture, softness))
                 least_loss = min(least_loss, loss)
                 note(met, moved[:number])
-                if now < best - 1e-12:
-                    best, best_loss, best_entropy = now, loss, mixed
+                if hard < best - 1e-12:
+                    best, best_loss, best_entropy = hard, loss, mixed
                     take(met, state)
         if not good:
             for at in range(number):

@@ -47,7 +47,7 @@ from aegis.progress import Progress
 _QUICK_SHARE = 0.1  # of the time, for the first bound
 _SECONDS_BETWEEN_WORDS = 0.1
 FEW_NUMBERS = 20  # a label of numbers with more values than these is kept as a number, with fewer as classes
-MIXES_PER_ROUND = 10  # a try of the entropy stage costs a fraction of a round of the search
+MIXES_PER_ROUND, MIXES_AT_ONCE = 10, 2500  # a try of the entropy stage costs a fraction of a round of the search
 
 
 class MOOBAM(Microaggregation):
@@ -197,7 +197,11 @@ class MOOBAM(Microaggregation):
             if mixes:
                 stages += [] if solved else ["entropy"]
                 search.mix(
-                    Budget(seconds=left * (1 - share), rounds=None if counted is None else MIXES_PER_ROUND * counted),
+                    Budget(
+                        seconds=left * (1 - share),
+                        rounds=None if counted is None else MIXES_PER_ROUND * counted,
+                        most_at_once=MIXES_AT_ONCE,
+                    ),
                     trade_off=self.trade_off,
                     ceiling_bits=entropy_ceiling_bits(records.sensitive) or 1.0,
                     minimum_of_sums=self.minimum_of_sums,

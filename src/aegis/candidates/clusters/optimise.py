@@ -14,7 +14,7 @@ from aegis.candidates.clusters.entropy_stage import anneal
 from aegis.candidates.clusters.every_partition import MOST_RECORDS, EveryPartition
 from aegis.candidates.clusters.first_partition import Say, agglomerate, divide, repair, sweep
 from aegis.candidates.clusters.information_loss import ROUNDING, Scale, divisors, total_deviation
-from aegis.candidates.clusters.mixing import Goal
+from aegis.candidates.clusters.mixing import Goal, partition_objective
 from aegis.candidates.clusters.nearest import past
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
 from aegis.candidates.clusters.records import Records, Tuples
@@ -121,9 +121,16 @@ class Search:
             self.rounds += rounds
             self.report("entropy", labels, deviation, budget.fraction, self.rounds)
 
-        self.deviation = anneal(units, self.labels, self.rng, budget, goal, k=self.k, l=self.l, report=report)
-        if self.admit is not None:
-            self.labels = self.admit(self.labels)
+        began = self.labels
+        least = anneal(units, self.labels, self.rng, budget, goal, k=self.k, l=self.l, report=report)
+        if self.admit is None:
+            self.deviation = least
+            return
+        # What is joined for the policy may be worse than what the stage began with; what the policy forbids is no best.
+        joined = self.admit(self.labels)
+        better = partition_objective(units, joined, goal) < partition_objective(units, began, goal)
+        self.labels = joined if better else began
+        self.deviation = min(self.deviation, self._deviation(self.labels))
 
     def _start_with_the_best(self) -> None:
         self.every = EveryPartition(self._units(False), k=self.k, l=self.l, classes=self.classes)
@@ -233,8 +240,10 @@ class Search:
         admitted = self.admit(labels)
         if int(admitted.max()) == int(labels.max()):
             return labels, deviation
-        units = self._units(False)
-        return admitted, float(total_loss(place(units, admitted, capacity=int(admitted.max()) + 1)))
+        return admitted, self._deviation(admitted)
+
+    def _deviation(self, labels: Ints) -> float:
+        return float(total_loss(place(self._units(False), labels, capacity=int(labels.max()) + 1)))
 
     def _complete(self) -> bool:
         """Whether the best labels have as many classes as were asked for."""
