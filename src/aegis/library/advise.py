@@ -182,8 +182,9 @@ class _Pipeline:
         """What models reach on each candidate that may be released."""
         if not verdicts.passed and not others.passed:
             rejected = {**verdicts.rejected, **others.rejected}
+            whys = "".join(f"; {name}: {reason}" for name, reason in others.rejected.items())
             raise PolicyNotSatisfiedError(
-                f"none of the {len(rejected)} candidates satisfies the policy; mask more, or search for one"
+                f"none of the {len(rejected)} candidates is left to rank: mask more, or search for one{whys}"
             )
         return race_configurations(
             verdicts,

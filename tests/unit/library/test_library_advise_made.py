@@ -16,7 +16,7 @@ import aegis as library
 from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
-from aegis.errors import OptionError
+from aegis.errors import OptionError, PolicyNotSatisfiedError
 from aegis.library.advising.candidate_kinds import CandidateInputs, make_candidates
 from aegis.library.advising.racing import sample_of
 from aegis.library.ledgers.constraints import Constraints
@@ -116,6 +116,13 @@ def test_a_command_stands_in_the_definition_and_is_read_again() -> None:
     assert not again.configurations
     with pytest.raises(library.AegisError, match="no configuration of masks was ranked"):
         again.configuration()
+
+
+def test_where_nothing_is_left_to_rank_each_kind_says_why() -> None:
+    numbers = people().assign(ill=range(len(people())))
+    numbers["ill"] = numbers["ill"] * 37 % 101
+    with pytest.raises(PolicyNotSatisfiedError, match=r"left to rank.*; search: a search keeps classes"):
+        library.advise(numbers, label="ill", candidates=["search"], policy=POLICY, insensitive="rest", ledger="none")
 
 
 def test_a_kind_that_is_named_twice_is_made_once() -> None:
