@@ -113,12 +113,14 @@ def _texts(counter: Counter, column: Column, measurer: Measurer, *, rho: float, 
     highest = AT_LEAST - 1 + measurer.length
     threshold = highest + 1 + sigma * _upper_quantile(delta / measurer.length)
     frequent = counter.frequent(column.name, column.kind, at_least=AT_LEAST)
+    # In their own order: that in which an engine hands them over comes from the rows, and would decide between equals.
+    order = sorted(range(len(frequent.values)), key=lambda place: str(frequent.values[place]))
     noisy = measurer.counts_of_values(
-        frequent.counts, rho=rho, delta=delta, what="values above a threshold", column=column.name
+        frequent.counts[order], rho=rho, delta=delta, what="values above a threshold", column=column.name
     )
-    # Of equal noisy counts the text decides: the order in which an engine hands values over comes from the rows.
-    above = sorted((-count, text) for count, text in zip(noisy, frequent.values, strict=True) if count > threshold)
-    return tuple(sorted(text for _, text in above[:MOST_VALUES]))
+    kept = np.flatnonzero(noisy > threshold)
+    kept = kept[np.argsort(-noisy[kept], kind="stable")][:MOST_VALUES]
+    return tuple(frequent.values[order[place]] for place in sorted(kept))
 
 
 def _upper_quantile(probability: float) -> float:
