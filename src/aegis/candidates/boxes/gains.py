@@ -16,7 +16,7 @@ import numpy as np
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.terms import Held, Room, Terms
-from aegis.compiled import compiled
+from aegis.compiled import ZERO, compiled
 
 BY_LABEL, BY_RANK, BY_BRANCH = 0, 1, 2
 """How codes are put in a line: by the label's share among the records of the box, or by a rank that is given; and cut
@@ -201,7 +201,7 @@ def _cut_gains(terms: Terms, room: Room, column: int, used: int, before: float) 
         whole += table[codes[at]]
     left, right = np.zeros(table.shape[1]), np.zeros(table.shape[1])
     span = max(terms.domains[column] - 1, 1)
-    low_all, high_all = _ends(codes, 0, used, missing)
+    low_all, high_all = _ends(codes, ZERO, used, missing)
     width_all = (high_all - low_all if ordered else used - 1) / span
     by_chance = chance_gain(whole, blocks, scales, terms.doubt)
     left_records = 0
@@ -217,7 +217,7 @@ def _cut_gains(terms: Terms, room: Room, column: int, used: int, before: float) 
                 right[place] = whole[place] - left[place]
             label_gain = before - uncertainty(left, blocks, scales) - uncertainty(right, blocks, scales) - by_chance
         if ordered:
-            low, high = _ends(codes, 0, at + 1, missing)
+            low, high = _ends(codes, ZERO, at + 1, missing)
             left_width = (high - low) / span
             low, high = _ends(codes, at + 1, used, missing)
             right_width = (high - low) / span

@@ -25,7 +25,7 @@ from aegis.candidates.boxes.terms import Terms
 from aegis.candidates.boxes.tree import BoxColumn
 from aegis.candidates.boxes.tuples import label_numbers
 from aegis.candidates.boxes.walking import shown_values
-from aegis.compiled import compiled
+from aegis.compiled import NONE_YET, compiled
 from aegis.data.domain import Domain
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -280,7 +280,7 @@ def joined_parts(held: Parts, terms: Terms, branch: Ints, least: int, a_box: flo
         small = int(popped)
         if alive[small] == 0 or held.sizes[small] != size:
             continue
-        best, other = np.inf, -1
+        best, other = np.inf, NONE_YET
         for everywhere in range(2):
             first, last = (0, many) if everywhere == 1 else (starts[small], ends[small])
             for at in range(first, last):

@@ -11,7 +11,7 @@ import numpy as np
 from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.mixing import Goal, entropy_rows, objective_value
 from aegis.candidates.clusters.units import State, Units, add, empty_state, loss_of_class, remove, satisfies
-from aegis.compiled import NONE_YET, compiled
+from aegis.compiled import NONE_YET, ZERO, compiled
 
 MOST_RECORDS = 12  # 4,096 sets of records, and 4,213,597 partitions
 
@@ -51,7 +51,7 @@ def _fill(units: Units, state: State, members: int) -> None:
     state.squares[:] = 0.0
     for u in range(len(units.weight)):
         if members >> u & 1:
-            add(units, state, u, 0)
+            add(units, state, u, ZERO)
 
 
 @compiled
@@ -59,15 +59,15 @@ def _losses(units: Units, state: State, k: int, l: int, loss: Floats) -> None:  
     """What every set loses as a class; those that may be none stay infinite."""
     for members in range(1, len(loss)):
         _fill(units, state, members)
-        if satisfies(state, 0, k, l):
-            loss[members] = loss_of_class(state, 0)
+        if satisfies(state, ZERO, k, l):
+            loss[members] = loss_of_class(state, ZERO)
 
 
 @compiled
 def _entropies(units: Units, state: State, together: bool, bits: Floats) -> None:
     for members in range(1, len(bits)):
         _fill(units, state, members)
-        entropy_rows(units, state, 0, together, bits[members])
+        entropy_rows(units, state, ZERO, together, bits[members])
 
 
 @compiled

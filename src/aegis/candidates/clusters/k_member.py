@@ -32,7 +32,7 @@ from aegis.candidates.clusters.units import (
     satisfies,
     units_of,
 )
-from aegis.compiled import NONE_YET, compiled
+from aegis.compiled import NONE_YET, ZERO, compiled
 from aegis.errors import AnonymizerError
 from aegis.progress import Progress
 
@@ -145,7 +145,7 @@ def _grow(
     left = start[kind_start[1:]] - start[kind_start[:-1]]
     remaining = len(order)
     last = order[start[seed]]
-    c = 0
+    c = ZERO
     while remaining >= k and c < len(state.size):
         far, chosen = -1.0, NONE_YET
         for e in range(lives):
@@ -197,7 +197,7 @@ def _grow(
         u = order[e]
         if state.label[u] >= 0:
             continue
-        best, chosen = np.inf, 0
+        best, chosen = np.inf, ZERO
         for other in range(finished):
             cost = cost_of_adding(units, state, u, other)
             if cost < best:

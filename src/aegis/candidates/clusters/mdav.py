@@ -21,7 +21,7 @@ from aegis.candidates.clusters.anonymizer import (
 )
 from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale, divisors
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.compiled import NONE_YET, compiled
+from aegis.compiled import NONE_YET, ZERO, compiled
 from aegis.errors import AnonymizerError
 from aegis.progress import Progress
 
@@ -146,7 +146,7 @@ def _mdav(points: Floats, codes: Ints, levels: Ints, order: Ints, start: Ints, k
     widest = 1
     for j in range(len(levels)):
         widest = max(widest, levels[j])
-    label = 0
+    label = ZERO
     mean = np.zeros(len(points))
     mode = np.zeros(len(codes), dtype=np.int64)
     while remaining >= 2 * k:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Ints
-from aegis.compiled import compiled
+from aegis.compiled import ZERO, compiled
 from aegis.measures.leave_one_out import PRIOR_RECORDS
 
 Reals = NDArray[np.float64]
@@ -80,9 +80,9 @@ def informations(
     totals = np.zeros(kinds, dtype=np.int64)
     pool = np.zeros(kinds, dtype=np.int64)
     bound, gained = 0.0, 0.0
-    records, in_pool = 0, 0
+    records, in_pool = ZERO, ZERO
     for i in range(classes):
-        size = 0
+        size = ZERO
         for y in range(kinds):
             count = labels[i, y]
             size += count

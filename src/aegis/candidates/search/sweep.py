@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from aegis.arrays import Ints
 from aegis.candidates.search.information import Reals, cell_bits, row_bits
 from aegis.candidates.search.rollup import Codes
-from aegis.compiled import compiled
+from aegis.compiled import ZERO, compiled
 
 
 @compiled
@@ -122,7 +122,7 @@ def sweep(
             begin = place + 1
         elif rank[place + 1] != rank[place]:
             total = passing[0]
-            in_pool = 0
+            in_pool = ZERO
             for y in range(kinds):
                 total += cell_bits(pool[y], y, cells, prior)
                 in_pool += pool[y]
