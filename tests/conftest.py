@@ -38,10 +38,16 @@ settings.load_profile("aegis")
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[1].parent / "shared" / "datasets"))
 
 
-def pytest_collection_finish() -> None:
-    """What was imported and collected lives to the end: looking through it for garbage took a twentieth of the run."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """What is imported and collected lives to the end: looking through it for garbage took a twentieth of the run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
