@@ -154,7 +154,8 @@ class Options:
         named: dict[str, list[str]] = {}
         for name in declared:
             for path in _paths(getattr(self, name)):
-                named.setdefault(path, []).append(name)
+                if name in outputs or Path(path).exists():  # else it is a word, such as the name of a column
+                    named.setdefault(path, []).append(name)
         for name in (name for name in outputs if name in declared):
             for path in _paths(getattr(self, name)):
                 if len(named[path]) > 1 and not Path(path).is_dir():  # a summary may be added to where it is

@@ -386,6 +386,15 @@ def test_a_bar_without_an_end_forgets_the_end_of_what_was_done_before(monkeypatc
         assert (task.completed, task.total) == (10_164, None), "it showed 10164/6"
 
 
+def test_an_output_may_be_called_as_a_column_is(aegis: Aegis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = _write(tmp_path, "data.csv", GOOD)
+    summarize = ("summarize", data, "--label", "y", "--generate", "2", "--no-race", "--out", "y", "--overwrite")
+    for _ in ("new", "there"):
+        answer = aegis(*summarize)
+        assert answer.status == 0, answer.err
+
+
 @pytest.mark.parametrize("given", [("--report", "{data}"), ("--save", "{data}"), ("--report", "x", "--save", "x")])
 def test_an_output_is_never_the_input_or_another_output(aegis: Aegis, tmp_path: Path, given: tuple[str, ...]) -> None:
     data = _write(tmp_path, "data.csv", GOOD)

@@ -42,12 +42,15 @@ class _KeysOnce(yaml.SafeLoader):
 
 _TWICE = "names a key twice"
 
+UNREADABLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What PyYAML raises of what it cannot read: days that no calendar has, great depth, tags that do not fit their values."""
+
 
 def parsed(text: str, *, where: str, error: type[AegisError]) -> Any:
     """What a YAML text holds; ``where`` is what an error calls it."""
     try:
         return yaml.load(text, Loader=_KeysOnce)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError) as problem:  # a day that no calendar has
+    except UNREADABLE as problem:
         mark = getattr(problem, "problem_mark", None)
         line = f" in line {mark.line + 1}" if mark is not None else ""
         what = _TWICE if getattr(problem, "problem", None) == _TWICE else "is not valid YAML"
@@ -62,7 +65,7 @@ def read_value(text: str) -> Any:
     """
     try:
         return yaml.load(text, Loader=_WithoutAliases)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except UNREADABLE:
         raise ValueError("not a value in YAML") from None
 
 

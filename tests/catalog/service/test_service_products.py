@@ -202,6 +202,7 @@ def test_what_is_stored_is_what_was_proposed_and_can_be_taken_home(stage: Stage)
         "", "- a", "[1, 2", "age: {bucketize: {width: 0}}", "age: nonsense", "nothing: suppress", "age: [[[[suppress",
         "{age: suppress, age: round}", "a: &x [1]\nb: *x", "age: {generalize: {level: 1, hierarchy: ../../etc/passwd}}",
         "zip: {round: {step: 5}}", "!!python/object/apply:os.system ['true']", '{"age": "suppress\\u0000"}',
+        "age: !!int ''", "age: !!bool x", "age: !!timestamp x", "age: !!set [1]",
         "[" * 5_000, {"age": {"bucketize": {"width": float("inf")}}}, {"masks": {"age": 5}}, {}, None, 5,
     ],
 )  # fmt: skip

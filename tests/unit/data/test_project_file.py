@@ -65,6 +65,10 @@ def test_the_table_of_a_project_is_known_by_every_spelling(tmp_path: Path, monke
     assert not project.is_about("postgres://host/mine.csv")
 
 
+YAML_MISFITS = ("int ''", "bool yesterday", "timestamp 5", "set [1]")
+"""Tags with values that they do not fit: PyYAML stumbles over each in another way."""
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -81,6 +85,8 @@ def test_the_table_of_a_project_is_known_by_every_spelling(tmp_path: Path, monke
         ("aegis_project: 1\ndata: x.csv\ndata: y.csv\n", "aegis.yaml names a key twice in line 3"),
         ("aegis_project: 1\ndata: x.csv\nroles: {label: a, label: b}\n", "names a key twice in line 3"),
         ("aegis_project: 1\ndata: 2024-13-45\n", "not valid YAML"),
+        ("aegis_project: 1\ndata: " + "[" * 5_000, "not valid YAML"),
+        *((f"aegis_project: 1\ndata: !!{misfit}\n", "not valid YAML") for misfit in YAML_MISFITS),
     ],
 )
 def test_a_project_that_is_none_is_said_in_one_sentence(tmp_path: Path, text: str, said: str) -> None:

@@ -223,6 +223,9 @@ def test_a_person_with_many_rows_counts_as_one() -> None:
     assert twice.parts[-1].sigma == pytest.approx(2 * made.parts[-1].sigma)
 
 
+WITH_TRUTH = TABLE.append_column("old", pa.array([age is not None and age > 40 for age in TABLE["age"].to_pylist()]))
+
+
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -241,6 +244,7 @@ def test_a_person_with_many_rows_counts_as_one() -> None:
         ({"domain": {"columns": {"sick": ["yes"]}}}, DataError, "declared domain misses"),
         ({"domain": {"columns": {"age": [18, 19]}}}, DataError, "declare it by min and max"),
         ({"domain": {"columns": {"age": [18, "(other)"]}}}, InputError, "numbers by min and max"),
+        ({"table": WITH_TRUTH, "domain": {"columns": {"old": [True]}}}, DataError, "from the code book$"),
         ({"domain": {"columns": {"nothing": ["yes"]}}}, InputError, "the table does not have"),
         ({"domain": {"columns": {"age": {"min": 9}}}}, InputError, "needs min and max"),
         ({"domain": {"columns": {"age": {"min": 9, "max": 3}}}}, InputError, "above its max"),

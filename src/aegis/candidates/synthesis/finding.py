@@ -140,10 +140,10 @@ def _listed(
     coded = CodedColumn(name=column.name, kind=column.kind, cells=Listed(values=declared.values))
     counts = counter.count([coded])
     if not declared.others and int(counts[-2]):
-        instead = f"add {OTHER} to its values" if column.kind is Kind.TEXT else "declare it by min and max"
+        instead = {Kind.TEXT: f", or add {OTHER} to its values", Kind.INTEGER: ", or declare it by min and max"}
         raise DataError(
             f"column {column.name!r} has values that its declared domain misses; complete the domain from the "
-            f"code book, or {instead}"
+            f"code book{instead.get(column.kind, '')}"
         )
     values: list[Any] = list(declared.values)
     groups = np.zeros(coded.size, dtype=np.int64)

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from aegis.catalog.database.tables import is_id
+from aegis.data.yaml_text import UNREADABLE
 from aegis.errors import AegisError, ConfigurationError, InputError, TooLargeError
 from aegis.releases.hashed_json import without_repeated_keys
 
@@ -173,7 +174,7 @@ def parsed_document(text: str, *, what: str, most_characters: int, most_parts: i
         mark = getattr(error, "problem_mark", None)
         where = f": see line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{what} is not valid YAML or JSON, or names a key twice{where}") from None
-    except (RecursionError, ValueError):
+    except UNREADABLE:
         raise ConfigurationError(f"{what} is nested too deep or holds a value that cannot be read") from None
 
 
