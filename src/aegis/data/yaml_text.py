@@ -43,7 +43,7 @@ class _KeysOnce(yaml.SafeLoader):
 _TWICE = "names a key twice"
 
 UNREADABLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What PyYAML raises of what it cannot read: days that no calendar has, great depth, tags that do not fit their values."""
+"""What PyYAML raises of what it cannot read: days that no calendar has, great depth, tags that values do not fit."""
 
 
 def parsed(text: str, *, where: str, error: type[AegisError]) -> Any:
