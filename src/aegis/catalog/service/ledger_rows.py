@@ -42,7 +42,7 @@ def enter(work: Work, row: Release, *, recipient: str | None, despite: str | Non
     """Put a verified release on the ledger of its product; one that somebody else gets too is named again."""
     product = by_id(work, Product, row.product_id, lock=True)
     assert product is not None
-    _enterverified(work, product, besides=row.id)
+    _enter_earlier(work, product, besides=row.id)
     _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=recipient or ANYBODY, despite=despite))
 
 
@@ -148,7 +148,7 @@ def verified(work: Work, product_id: str) -> list[Release]:
     )
 
 
-def _enterverified(work: Work, product: Product, *, besides: str) -> None:
+def _enter_earlier(work: Work, product: Product, *, besides: str) -> None:
     released = {entry.content["release"] for entry in entries_of(work, product.id)}
     for row in verified(work, product.id):
         if row.id not in released and row.id != besides:
