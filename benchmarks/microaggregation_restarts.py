@@ -16,6 +16,7 @@ from _result import write
 from aegis.arrays import Ints
 from aegis.candidates.clusters import entropy_stage
 from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.class_limits import limits_of
 from aegis.candidates.clusters.entropy_stage import CYCLES, Cycle, anneal
 from aegis.candidates.clusters.mixing import Goal
 from aegis.candidates.clusters.mo_obam import MIXES_AT_ONCE, MOOBAM
@@ -50,7 +51,8 @@ def objective(
 
     budget = Budget(seconds=0.0, rounds=tries, most_at_once=MIXES_AT_ONCE)
     clock = time.process_time()
-    anneal(units, began, np.random.default_rng(seed), budget, goal, k=K, l=L, report=report)
+    limits = limits_of(records, None)
+    anneal(units, began, np.random.default_rng(seed), budget, goal, k=K, l=L, limits=limits, report=report)
     seconds = time.process_time() - clock
     reached = scaled_objective(
         loss=float(total_loss(place(units, best, capacity=int(best.max()) + 1))),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aegis.arrays import Ints
 from aegis.candidates.clusters import entropy_stage, optimise
 from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.class_limits import limits_of
 from aegis.candidates.clusters.entropy_stage import Cycle, anneal
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.mixing import Goal, mix_rounds, mixture_of
@@ -192,7 +193,8 @@ def test_the_entropy_stage_is_no_worse_than_random_restarts(
             best = labels
 
         budget = Budget(seconds=0.0, rounds=250_000, most_at_once=2500)
-        anneal(units, began, np.random.default_rng(seed), budget, goal, k=5, l=2, report=report)
+        limits = limits_of(records, None)
+        anneal(units, began, np.random.default_rng(seed), budget, goal, k=5, l=2, limits=limits, report=report)
         return scaled_objective(
             loss=float(total_loss(place(units, best, capacity=int(best.max()) + 1))),
             best_loss=least,
@@ -216,7 +218,8 @@ def test_what_soft_tries_keep_in_mind_is_what_the_partition_is(together: bool) -
     goal = Goal(best=1.0, ceiling=3.0, trade_off=1.0, minimum_of_sums=together, free=True)
     mixture = mixture_of(units, state, goal)
     loss = float(total_loss(state))
-    tried = mix_rounds(units, state, np.random.default_rng(0), 5, 2, goal, mixture, loss, 40_000, 0.0, 0.05)
+    limits = limits_of(records, None)
+    tried = mix_rounds(units, state, np.random.default_rng(0), 5, 2, limits, goal, mixture, loss, 40_000, 0.0, 0.05)
     again = mixture_of(units, state, goal)
     assert tried.loss == pytest.approx(float(total_loss(state)))
     assert np.array_equal(mixture.entropies, again.entropies)

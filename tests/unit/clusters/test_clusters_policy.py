@@ -7,11 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aegis.arrays import Ints
+from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.class_limits import ClassLimits, limits_of, within
+from aegis.candidates.clusters.entropy_stage import Admit, anneal
 from aegis.candidates.clusters.information_loss import Scale, centers_of, information_loss
 from aegis.candidates.clusters.joined_classes import PolicyClasses
+from aegis.candidates.clusters.mixing import Goal, loss_and_entropy, objective_value
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import scaled_objective
+from aegis.candidates.clusters.records import Records, collapse
+from aegis.candidates.clusters.risk import entropy_ceiling_bits, scaled_objective
+from aegis.candidates.clusters.units import place, total_loss, units_of
 from aegis.errors import AnonymizerError, LabelError, OptionError, PolicyNotSatisfiedError
 from aegis.library.anonymize import anonymize
 from aegis.library.check import check
@@ -57,7 +63,9 @@ def test_mixing_secrets_under_a_policy_is_no_worse_than_not_to_mix_them(
 ) -> None:
     """Mixed classes that fail the policy are joined, which may cost more than mixing them has won."""
     records, policy = people(), Policy.from_mapping(asked)
-    mixed = MOOBAM(policy=policy, trade_off=trade_off, rounds=200).fit(records).result_
+    fitted = MOOBAM(policy=policy, trade_off=trade_off, rounds=200).fit(records)
+    assert PolicyClasses(records, policy, scale="raw").judged(fitted.labels_).satisfied
+    mixed = fitted.result_
     plain = MOOBAM(policy=policy, rounds=100).fit(records).result_
     assert mixed.objective is not None
     unmixed = scaled_objective(
@@ -68,6 +76,104 @@ def test_mixing_secrets_under_a_policy_is_no_worse_than_not_to_mix_them(
         trade_off=trade_off,
     )
     assert mixed.objective <= unmixed + 1e-9
+
+
+def borrowers() -> Records:
+    """An age, a trade, and a balance that the age tells something about."""
+    rng = np.random.default_rng(4)
+    age = rng.integers(19, 76, 240)
+    return Records.from_columns(
+        {"age": age, "trade": rng.choice(["a", "b", "c"], 240), "balance": (age // 20 + rng.integers(0, 3, 240)) % 4},
+        quasi_identifiers=["age", "trade"],
+        sensitive=["balance"],
+        categorical=["trade"],
+    )
+
+
+STAGED = {
+    "t": {"k": 4, "l": {"balance": 2}, "t": {"balance": 0.3}},
+    "ordered t": {"k": 4, "t": {"balance": {"t": 0.2, "distance": "ordered"}}},
+    "entropy": {"k": 4, "l": {"balance": {"kind": "entropy", "l": 2}}},
+    "recursive": {"k": 4, "l": {"balance": {"kind": "recursive", "l": 2, "c": 2}}},
+    "beta": {"k": 4, "beta": {"balance": 1.5}},
+}
+
+
+@pytest.mark.parametrize("trade_off", [0.1, 1.0])
+@pytest.mark.parametrize("asked", STAGED.values(), ids=STAGED)
+def test_a_policy_inside_the_entropy_stage_beats_joining_after_it(asked: dict[str, object], trade_off: float) -> None:
+    records, policy = borrowers(), Policy.from_mapping(asked)
+    judge = PolicyClasses(records, policy, scale="raw")
+    start = MOOBAM(policy=policy, rounds=400).fit(records).labels_
+    units = units_of(records, collapse(records), scale="raw", whole_tuples=False)
+    goal = Goal(
+        best=float(total_loss(place(units, start, capacity=int(start.max()) + 1))),
+        ceiling=entropy_ceiling_bits(records.sensitive),
+        trade_off=trade_off,
+        minimum_of_sums=False,
+        free=True,
+    )
+
+    def mixed(limits: ClassLimits, admit: Admit | None) -> tuple[Ints, float]:
+        """The classes after the stage, and the least loss."""
+        best = start
+
+        def report(labels: Ints, deviation: float, rounds: int) -> None:
+            nonlocal best
+            best = labels
+            assert admit is None or judge.judged(labels).satisfied
+
+        budget = Budget(seconds=0.0, rounds=40_000, most_at_once=2500)
+        rng = np.random.default_rng(0)
+        least = anneal(units, start, rng, budget, goal, k=judge.k, l=1, limits=limits, report=report, admit=admit)
+        return best, least
+
+    inside, least = mixed(limits_of(records, policy), judge.joined)
+    after = judge.joined(mixed(limits_of(records, None), None)[0])
+    goal = goal._replace(best=least)
+    of_start, of_inside, of_after = (
+        float(objective_value(goal, *loss_and_entropy(units, labels, goal))) for labels in (start, inside, after)
+    )
+    assert of_inside < min(of_start, of_after) - 0.01
+
+
+LIMITED = {
+    "distinct": {"l": {"ill": 3}},
+    "entropy": {"l": {"ill": {"kind": "entropy", "l": 1.8}}},
+    "equal": {"t": {"ill": 0.35}},
+    "ordered": {"t": {"pay": {"t": 0.15, "distance": "ordered"}}},
+    "all": {"l": {"ill": 2}, "t": {"ill": 0.4, "pay": {"t": 0.2, "distance": "ordered"}}},
+}
+
+
+@pytest.mark.parametrize("asked", LIMITED.values(), ids=LIMITED)
+def test_the_limits_of_a_class_are_those_of_the_models(asked: dict[str, object]) -> None:
+    records, policy = people(300), Policy.from_mapping(asked)
+    units = units_of(records, collapse(records), scale="raw", whole_tuples=False)
+    limits = limits_of(records, policy)
+    outcomes = set()
+    for seed in range(5):
+        labels = np.random.default_rng(seed).permutation(np.arange(300) % 25)
+        labels = np.where(records.numeric[:, 0] > 75, 25, labels)  # one class that is unlike the others
+        state = place(units, labels, capacity=int(labels.max()) + 1)
+        verdicts = PolicyClasses(records, policy, scale="raw").judged(labels).came_verdicts
+        failing = np.logical_or.reduce([verdict.failing[: len(state.size)] for verdict in verdicts])
+        assert [not within(units, state, c, limits) for c in range(len(state.size))] == failing.tolist()
+        outcomes |= set(failing.tolist())
+    assert outcomes == {True, False}
+
+
+def test_what_counts_of_a_class_do_not_answer_is_left_to_the_judge() -> None:
+    for asked in ({"k": 5}, {"l": {"ill": {"kind": "recursive", "l": 2, "c": 2}}}, {"risk": {"marketer": 0.1}}):
+        assert not limits_of(people(), Policy.from_mapping(asked)).asked
+    gaps = Records.from_columns(
+        {"age": [1.0, 2.0, 3.0], "pay": [1.0, None, 2.0]},
+        quasi_identifiers=["age"],
+        sensitive=["pay"],
+        missing="category",
+    )
+    ordered = Policy.from_mapping({"t": {"pay": {"t": 0.2, "distance": "ordered"}}})
+    assert not limits_of(gaps, ordered).asked, "a missing value has no place in the order"
 
 
 def test_judging_inside_the_search_loses_less_than_joining_afterwards() -> None:

@@ -6,6 +6,10 @@ entropies, to which every class of small entropy adds something, and make it sha
 start from the partition that loses least, from the best so far, from classes that have borrowed more secrets and from a
 random partition by turns, and some are heated instead. A large table has time for a cycle or two, a small one for
 hundreds.
+
+Under a policy only partitions that satisfy it count. Tries keep what the counts of a class can answer (`ClassLimits`);
+before a partition becomes the best so far, the whole policy judges it. What fails is joined, and the cycle goes on from
+there.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ import numpy as np
 
 from aegis.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.class_limits import ClassLimits
 from aegis.candidates.clusters.first_partition import repair
-from aegis.candidates.clusters.mixing import Goal, mix_rounds, mixture_of, objective_value
+from aegis.candidates.clusters.mixing import Goal, loss_and_entropy, mix_rounds, mixture_of, objective_value
 from aegis.candidates.clusters.units import Units, place, total_loss
 
 TRIES_PER_RECORD = 40
@@ -61,6 +66,7 @@ MORE_VALUES = 3
 """Classes borrow up to so many values of each sensitive attribute more than they need."""
 
 Report = Callable[[Ints, float, int], None]
+Admit = Callable[[Ints], Ints]
 
 
 def anneal(
@@ -72,16 +78,20 @@ def anneal(
     *,
     k: int,
     l: int,  # noqa: E741 - l as in l-diversity
+    limits: ClassLimits,
     report: Report,
+    admit: Admit | None = None,
 ) -> float:
     """Search until the budget is used; ``report`` is given the best partition so far after every slice.
 
-    Gives the least loss met, which is what the objective is scaled by.
+    ``admit`` makes a partition satisfy a policy, which ``labels`` do. Gives the least loss met, which is what the
+    objective is scaled by.
     """
-    best_labels, best, best_entropy = labels, np.inf, 0.0
+    best_labels = labels
+    best_loss, best_entropy = given = loss_and_entropy(units, labels, goal)
+    best = float(objective_value(goal, best_loss, best_entropy))
     cycle_tries = max(FEWEST_TRIES, TRIES_PER_RECORD * len(labels))
     number, scale = 0, 0.0
-    best_loss = float(goal.best)
     bits = goal.ceiling if goal.minimum_of_sums else goal.ceiling / max(units.sensitive_attributes, 1)
     while budget.fraction < 1.0:
         turn, place_in_turn = divmod(number - 1, len(CYCLES))
@@ -91,6 +101,8 @@ def anneal(
             start = _mixed_start(units, labels, k=k, l=l + 1 + turn % MORE_VALUES)
         elif cycle.start == "random":
             start = _random_start(units, best_labels, rng, goal, k=k, l=l)
+        if admit is not None and cycle.start in ("mixed", "random"):
+            start = admit(start)
         classes = int(start.max()) + 1
         capacity = max(classes, len(labels) // k) if goal.free else classes
         state = place(units, start, capacity=capacity)
@@ -102,20 +114,34 @@ def anneal(
             heat = cycle.heat * scale * max(0.0, 1.0 - done)
             softness = cycle.softness * bits * SHARPER**done if done < 1.0 else 0.0
             rounds = min(budget.slice(), max(cycle_tries - tries, 1), max(20, cycle_tries // 20))
-            tried = mix_rounds(units, state, rng, k, l, goal, mixture, loss, rounds, heat, softness)
+            tried = mix_rounds(units, state, rng, k, l, limits, goal, mixture, loss, rounds, heat, softness)
             loss = float(tried.loss)
             tries += rounds
-            if tried.least_loss < goal.best * (1 - 1e-12):  # less than the best known: that is the best from now on
-                goal = goal._replace(best=max(float(tried.least_loss), 0.0))
-                if best < np.inf:
-                    best = float(objective_value(goal, best_loss, best_entropy))
+            met_loss, met_entropy, least = float(tried.best_loss), float(tried.best_entropy), float(tried.least_loss)
+            met_labels = tried.best_labels
+            if admit is not None:  # what the policy forbids is neither a result nor a best loss
+                least = goal.best
+                if objective_value(goal, met_loss, met_entropy) < best - 1e-12:
+                    classes_met = len(np.unique(met_labels))
+                    met_labels = admit(met_labels)
+                    met_loss, met_entropy = loss_and_entropy(units, met_labels, goal)
+                    least = met_loss
+                    if int(met_labels.max()) + 1 < classes_met:  # joined: it is of no use to stray farther
+                        state = place(units, met_labels, capacity=capacity)
+                        mixture = mixture_of(units, state, goal)
+                        loss = met_loss
+            if least < goal.best * (1 - 1e-12):  # less than the best known: that is the best from now on
+                goal = goal._replace(best=max(least, 0.0))
+                if objective_value(goal, *given) < objective_value(goal, best_loss, best_entropy):
+                    best_labels, (best_loss, best_entropy) = labels, given
+                best = float(objective_value(goal, best_loss, best_entropy))
             if tried.feasible:
                 scale = float(tried.changes) / tried.feasible if number == 0 or scale == 0.0 else scale
             budget.spent(rounds)
-            objective = float(objective_value(goal, float(tried.best_loss), float(tried.best_entropy)))
+            objective = float(objective_value(goal, met_loss, met_entropy))
             if objective < best - 1e-12:
-                best, best_loss, best_entropy = objective, float(tried.best_loss), float(tried.best_entropy)
-                best_labels = np.unique(tried.best_labels, return_inverse=True)[1].astype(np.int64)
+                best, best_loss, best_entropy = objective, met_loss, met_entropy
+                best_labels = np.unique(met_labels, return_inverse=True)[1].astype(np.int64)
             report(best_labels, best_loss, rounds)
         number += 1
     return float(goal.best)

@@ -15,6 +15,7 @@ import numpy as np
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.best_met import best_met, note, take
+from aegis.candidates.clusters.class_limits import ClassLimits, within
 from aegis.candidates.clusters.units import (
     State,
     Units,
@@ -122,11 +123,10 @@ def mixture_of(units: Units, state: State, goal: Goal) -> Mixture:
     return mixture
 
 
-def partition_objective(units: Units, labels: Ints, goal: Goal) -> float:
-    """The objective of a partition."""
+def loss_and_entropy(units: Units, labels: Ints, goal: Goal) -> tuple[float, float]:
+    """What the objective weighs against each other, of a partition."""
     state = place(units, labels, capacity=int(labels.max()) + 1)
-    entropy = float(mixture_of(units, state, goal).entropies.min(axis=0).sum())
-    return float(objective_value(goal, float(total_loss(state)), entropy))
+    return float(total_loss(state)), float(mixture_of(units, state, goal).entropies.min(axis=0).sum())
 
 
 @compiled
@@ -214,6 +214,7 @@ def mix_rounds(
     rng: np.random.Generator,
     k: int,
     l: int,  # noqa: E741 - l as in l-diversity
+    limits: ClassLimits,
     goal: Goal,
     mixture: Mixture,
     loss: float,
@@ -256,6 +257,7 @@ def mix_rounds(
             continue
         change = _put(units, state, a, b, moved, number)
         good = satisfies(state, a, k, l) and satisfies(state, b, k, l)
+        good = good and within(units, state, a, limits) and within(units, state, b, limits)
         if good:
             entropy_rows(units, state, a, goal.minimum_of_sums, row_a)
             entropy_rows(units, state, b, goal.minimum_of_sums, row_b)

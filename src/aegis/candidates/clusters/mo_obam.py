@@ -23,6 +23,7 @@ from aegis.candidates.clusters.anonymizer import (
     publish,
 )
 from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.class_limits import limits_of
 from aegis.candidates.clusters.information_loss import (
     CENTROIDS,
     ROUNDING,
@@ -170,6 +171,7 @@ class MOOBAM(Microaggregation):
                 rng=np.random.default_rng(self.random_state),
                 report=report,
                 admit=admit,
+                limits=limits_of(records, self.policy),
                 say=say,
                 deadline=deadline,
             )

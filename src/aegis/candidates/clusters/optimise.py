@@ -10,11 +10,12 @@ import numpy as np
 
 from aegis.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
-from aegis.candidates.clusters.entropy_stage import anneal
+from aegis.candidates.clusters.class_limits import ClassLimits
+from aegis.candidates.clusters.entropy_stage import Admit, anneal
 from aegis.candidates.clusters.every_partition import MOST_RECORDS, EveryPartition
 from aegis.candidates.clusters.first_partition import Say, agglomerate, divide, repair, sweep
 from aegis.candidates.clusters.information_loss import ROUNDING, Scale, divisors, total_deviation
-from aegis.candidates.clusters.mixing import Goal, partition_objective
+from aegis.candidates.clusters.mixing import Goal
 from aegis.candidates.clusters.nearest import past
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
 from aegis.candidates.clusters.records import Records, Tuples
@@ -39,12 +40,13 @@ class Search:
     scale: Scale
     rng: np.random.Generator
     report: Report
+    limits: ClassLimits  # what of it the entropy stage can keep by itself
     labels: Ints | None = None
     deviation: float = np.inf
     start_deviation: float = np.inf
     class_price: float = 0.0
     rounds: int = 0
-    admit: Callable[[Ints], Ints] | None = None  # makes a partition satisfy what k and l do not say
+    admit: Admit | None = None  # makes a partition satisfy what k and l do not say
     say: Say | None = None  # what the first partition is doing, before there is anything to report
     deadline: float | None = None  # of time.monotonic; None where rounds are counted, which are the same everywhere
     every: EveryPartition | None = None  # of a small table: the first partition is the best, and nothing is searched
@@ -121,16 +123,18 @@ class Search:
             self.rounds += rounds
             self.report("entropy", labels, deviation, budget.fraction, self.rounds)
 
-        began = self.labels
-        least = anneal(units, self.labels, self.rng, budget, goal, k=self.k, l=self.l, report=report)
-        if self.admit is None:
-            self.deviation = least
-            return
-        # What is joined for the policy may be worse than what the stage began with; what the policy forbids is no best.
-        joined = self.admit(self.labels)
-        better = partition_objective(units, joined, goal) < partition_objective(units, began, goal)
-        self.labels = joined if better else began
-        self.deviation = min(self.deviation, self._deviation(self.labels))
+        self.deviation = anneal(
+            units,
+            self.labels,
+            self.rng,
+            budget,
+            goal,
+            k=self.k,
+            l=self.l,
+            limits=self.limits,
+            report=report,
+            admit=self.admit,
+        )
 
     def _start_with_the_best(self) -> None:
         self.every = EveryPartition(self._units(False), k=self.k, l=self.l, classes=self.classes)
