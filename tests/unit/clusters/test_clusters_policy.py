@@ -198,7 +198,7 @@ def test_what_cannot_be_judged_or_combined_is_refused() -> None:
         MOOBAM()
     with pytest.raises(AnonymizerError, match="leave l and classes out"):
         MOOBAM(policy=policy, l=2)
-    with pytest.raises(AnonymizerError, match="one at a time"):
+    with pytest.raises(AnonymizerError, match="leave out the label, or the trade-off"):
         MOOBAM(k=2, trade_off=0.5, label_weight=1.0)
     with pytest.raises(AnonymizerError, match="needs the label"):
         MOOBAM(k=2, label_weight=1.0, rounds=1).fit(people())
