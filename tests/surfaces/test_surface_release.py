@@ -197,7 +197,7 @@ MISTAKES: dict[str, tuple[str, str, list[str], int, str]] = {
     "unknown format": (POLICY, HIDE, ["--out", "{folder}/r.xlsx"], 2, ".csv or .parquet"),
     "output exists": (POLICY, HIDE, ["--out", "{exists}"], 2, "--overwrite"),
     "output is a folder": (POLICY, HIDE, ["--out", "{subfolder}", "--overwrite"], 2, "is a folder"),
-    "outputs of one name": (POLICY, HIDE, ["--mapping", "{folder}/r.csv"], 2, "same name"),
+    "outputs of one name": (POLICY, HIDE, ["--mapping", "{folder}/r.csv"], 2, "another output of this command"),
     "label absent": (POLICY, HIDE, ["--label", "shoe"], 2, "'shoe'"),
     "hierarchy needed": ("quasi_identifying: [age]\nt: {ill: {distance: hierarchical, t: 0.1}}", HIDE, [], 2, "'ill'"),
     "table URL without a table": (POLICY, HIDE, ["--out", "duckdb://{folder}/x.duckdb"], 2, "#table"),

@@ -18,9 +18,9 @@ import sys, time
 from aegis.evaluation.parallel import in_parallel
 
 def nap(began, seconds):
-    if seconds:
-        open(began, "a").close()
     try:
+        if seconds:
+            open(began, "a").close()
         time.sleep(seconds)
     except KeyboardInterrupt:
         return "cut short"
