@@ -90,7 +90,9 @@ class MOOBAM(Microaggregation):
         if not 0 <= label_weight < np.inf:
             raise AnonymizerError("the weight of the label must not be negative")
         if label_weight and trade_off:
-            raise AnonymizerError("a label and mixed secrets are weighed one at a time: leave out the label, or the trade-off")
+            raise AnonymizerError(
+                "a label and mixed secrets are weighed one at a time: leave out the label, or the trade-off"
+            )
         check_parameters(k=1 if k is None else k, l=l, classes=classes)
         if not 0 <= trade_off <= 1:
             raise AnonymizerError(f"the trade-off must lie between 0 and 1, not at {trade_off}")
