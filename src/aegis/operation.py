@@ -154,7 +154,8 @@ class Options:
         named: dict[str, list[str]] = {}
         for name in declared:
             for path in _paths(getattr(self, name)):
-                if name in outputs or Path(path).exists():  # else it is a word, such as the name of a column
+                # Else it is a word, such as the name of a column; a long text is no error here.
+                if name in outputs or os.path.exists(path):  # noqa: PTH110 - which raises of a text that is too long
                     named.setdefault(path, []).append(name)
         for name in (name for name in outputs if name in declared):
             for path in _paths(getattr(self, name)):

@@ -393,6 +393,8 @@ def test_an_output_may_be_called_as_a_column_is(aegis: Aegis, tmp_path: Path, mo
     for _ in ("new", "there"):
         answer = aegis(*summarize)
         assert answer.status == 0, answer.err
+    long_text = "because " * 100  # longer than the name of a file may be
+    assert aegis(*summarize, "--missing", long_text).status == 0
 
 
 @pytest.mark.parametrize("given", [("--report", "{data}"), ("--save", "{data}"), ("--report", "x", "--save", "x")])
