@@ -167,7 +167,7 @@ def test_what_counts_of_a_class_do_not_answer_is_left_to_the_judge() -> None:
     for asked in ({"k": 5}, {"l": {"ill": {"kind": "recursive", "l": 2, "c": 2}}}, {"risk": {"marketer": 0.1}}):
         assert not limits_of(people(), Policy.from_mapping(asked)).asked
     gaps = Records.from_columns(
-        {"age": [1.0, 2.0, 3.0], "pay": [1.0, None, 2.0]},
+        {"age": [1.0, 2.0, 3.0], "pay": np.array([1.0, None, 2.0], dtype=object)},
         quasi_identifiers=["age"],
         sensitive=["pay"],
         missing="category",
