@@ -18,7 +18,11 @@ ROOM_TESTS = $(wildcard $(foreach place,tests tests/unit tests/catalog src/aegis
 	src/aegis/catalog/server,$(place)/$(ROOM)) tests/contracts/test_$(ROOM)_contract.py tests/engines/test_$(ROOM)_*.py) \
 	$(ALSO_$(ROOM))
 # What a new operation or public function is held to beside its room's own tests.
+ALSO_commands = tests/contracts/test_results_contract.py tests/unit/test_public_names.py
 ALSO_library = tests/contracts/test_results_contract.py tests/contracts/test_front_door.py
+# Anonymizers have one suite, whichever room makes them.
+ALSO_boxes = tests/contracts/test_anonymizers_contract.py
+ALSO_clusters = tests/contracts/test_anonymizers_contract.py
 # Rooms of the catalog that are tested through others.
 ALSO_client = tests/catalog/api/test_client_changes.py tests/catalog/api/test_catalog_end_to_end.py
 ALSO_records = tests/catalog/api/test_api_contract.py

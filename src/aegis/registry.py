@@ -71,7 +71,7 @@ class Registry(Generic[T]):
         self._lock = threading.RLock()
 
     def add(self, name: str, entry: T) -> T:
-        """Enter ``thing`` under ``name`` and give it back unchanged."""
+        """Put ``entry`` under ``name`` and give it back unchanged."""
         if name in self._entries:
             raise ValueError(f"two entries of {self.kind} are called {name!r}")
         self._entries[name] = entry

@@ -84,8 +84,8 @@ def test_the_declared_facts_are_complete(name: str) -> None:
     measure = MEASURES[name]
     assert measure.name == name
     assert measure.unit
-    assert measure.reference
-    assert measure.summary.endswith(".")
+    assert measure.reference, "say where it comes from"
+    assert measure.summary.endswith("."), "the first line of its docstring is a sentence"
     assert measure.lower < measure.upper
     assert measure.facts()["name"] == name
     assert measure.of_whole_configurations == (measure.basis is not Basis.JOINT)
@@ -155,7 +155,7 @@ def test_a_constant_attribute_scores_the_blank_and_nothing_is_worse_where_monoto
     measure = find_attribute_measure(name)
     label = counts.sum(axis=0)
     blank = float(measure.blank(label))
-    assert of(name, label[None, :]) == pytest.approx(blank, abs=NOISE)
+    assert of(name, label[None, :]) == pytest.approx(blank, abs=NOISE), "blank= says what a constant attribute scores"
     if measure.monotone:
         assert worse(measure, of(name, counts), blank) >= -NOISE
 
@@ -188,8 +188,14 @@ def test_a_flag_that_is_false_has_a_witness(name: str) -> None:
         abs(of(name, spread(counts, codes, by_histogram=True)) - of(name, merged(counts, codes)))
         for counts, codes in WITNESSES
     ]
-    assert measure.monotone == (max(rises) < 1e-6), rises
-    assert measure.invariant == (max(moves) < 1e-6), moves
+    for flag, shown in (("monotone", rises), ("invariant", moves)):
+        if getattr(measure, flag):
+            assert max(shown) < 1e-6, f"{name} declares {flag}; table {np.argmax(shown)} of WITNESSES says otherwise"
+        else:
+            assert max(shown) > 1e-6, (
+                f"{name} declares {flag} = False, and no table of WITNESSES shows it: add one that does, or declare it "
+                "True and prove it in docs/theory"
+            )
 
 
 @every

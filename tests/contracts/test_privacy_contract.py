@@ -2,68 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-from collections.abc import Callable
-from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.contracts.asked_models import Make, Rng, ways_to_use
 
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError, PolicyError
 from aegis.masking.transition import Partition
-from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Model, OneOf, Range, Rule
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Model, Range
 from aegis.privacy.policy import Policy
 from aegis.privacy.verdict import Bound
 
-Rng = np.random.Generator
-Make = Callable[[Rng], dict[str, Any]]
-
-
-def drawn(rule: Rule, rng: Rng) -> Any:
-    """A value that follows a rule, of a size that decides something on small tables."""
-    assert isinstance(rule, Range)
-    if rule.whole:
-        return int(rng.integers(int(rule.low), int(rule.low) + 7))
-    high = rule.high if math.isfinite(rule.high) else rule.low + 4
-    return float(rng.uniform(rule.low + (0.02 if rule.above else 0), high))
-
-
-def ways_to_use(name: str) -> list[tuple[str, Make]]:
-    """For each choice of words, and with each number drawn or left at its default, a maker of random parameters."""
-    model = MODELS[name]
-    items = fields(model)  # type: ignore[arg-type]  # every model is a dataclass
-    options: dict[str, list[Any]] = {}
-    for item in items:
-        rule = model.rules.get(item.name)
-        if item.name == "attribute":
-            options[item.name] = ["s"]
-        elif item.name == "attributes":
-            options[item.name] = [("s", "y"), ("s",)]
-        elif isinstance(rule, OneOf):
-            options[item.name] = list(rule.choices)
-        else:
-            assert isinstance(rule, Range), f"{name} does not say what {item.name} may be"
-            options[item.name] = [rule] if item.default is MISSING else [item.default, rule]
-
-    def maker(chosen: dict[str, Any]) -> Make:
-        return lambda rng: {k: drawn(v, rng) if isinstance(v, Range) else v for k, v in chosen.items()}
-
-    combinations = itertools.product(*options.values())
-    return [(name, maker(dict(zip(options, values, strict=True)))) for values in combinations]
+OF = ("s", "y")
 
 
 def out_of_range(name: str) -> list[tuple[str, dict[str, Any]]]:
     """Parameters of which one breaks its rule, is not there, or has no place."""
     model = MODELS[name]
-    good = ways_to_use(name)[0][1](np.random.default_rng(0))
+    good = ways_to_use(name, of=OF)[0][1](np.random.default_rng(0))
     wrong: list[dict[str, Any]] = [{}, {**good, "colour": 1}]
     for parameter, rule in model.rules.items():
         values: list[Any] = ["nonsense", None, True]
@@ -80,7 +44,7 @@ def out_of_range(name: str) -> list[tuple[str, dict[str, Any]]]:
     return [(name, parameters) for parameters in wrong]
 
 
-CASES = [way for name in MODELS for way in ways_to_use(name)]
+CASES = [way for name in MODELS for way in ways_to_use(name, of=OF)]
 OUT_OF_RANGE = [case for name in MODELS for case in out_of_range(name)]
 
 every_case = pytest.mark.parametrize(("name", "make"), CASES)
@@ -93,15 +57,15 @@ def test_every_model_declares_what_others_say_of_it() -> None:
     for name, make in CASES:
         model = MODELS[name].from_parameters(make(np.random.default_rng(0)))
         assert model.name == name
-        assert model.reference
-        assert model.describe().endswith((".", ":"))
-        assert model.promise(on="age", of="illness").endswith(".")
-        assert model.threshold_name in model.rules
+        assert model.reference, f"{name}: say in `reference` where it comes from"
+        assert model.describe().endswith((".", ":")), f"{name}: its docstring begins with a sentence"
+        assert model.promise(on="age", of="illness").endswith("."), f"{name}: a promise is a sentence"
+        assert model.threshold_name in model.rules, f"{name}: the threshold has a rule too"
         assert model.threshold == getattr(model, model.threshold_name)
     for _, kind in MODELS.items():
         if kind.written is not None:
-            assert kind.written.bare in kind.rules
-            assert (kind.written.word, kind.written.kind) not in words
+            assert kind.written.bare in kind.rules, f"{kind.name}: `bare` is the name of a parameter"
+            assert (kind.written.word, kind.written.kind) not in words, f"{kind.name}: its word in policies is taken"
             words.add((kind.written.word, kind.written.kind))
 
 
@@ -219,11 +183,11 @@ def test_merging_keeps_what_a_monotone_model_has(name: str, make: Make, seed: in
     if model.monotone:
         assert before.value is not None
         assert after.value is not None
-        assert after.satisfied >= before.satisfied
-        assert not worse(model, after.value, before.value)
+        assert after.satisfied >= before.satisfied, f"{name} declares monotone, and a merge broke it"
+        assert not worse(model, after.value, before.value), f"{name} declares monotone, and a merge made it worse"
     if model.absorbing:
-        assert not newly_failing(model, table, masks)
-        assert model.monotone
+        assert not newly_failing(model, table, masks), f"{name} declares absorbing, and a merge suppresses more"
+        assert model.monotone, f"{name}: what is absorbing is monotone too"
 
 
 def four_classes(sizes: list[int]) -> ClassTable:
@@ -245,7 +209,7 @@ KEPT: dict[str, tuple[Model, ClassTable, dict[str, Partition]]] = {
 def counter_example(name: str, make: Make, flag: str) -> tuple[Model, ClassTable, dict[str, Partition]] | None:
     rng = np.random.default_rng(7)
     if name in KEPT and flag == "absorbing":
-        assert newly_failing(*KEPT[name])
+        assert newly_failing(*KEPT[name]), f"what KEPT holds for {name} is no counter-example"
         return KEPT[name]
     for _ in range(4000):
         model, table, masks = MODELS[name].from_parameters(make(rng)), random_table(rng), random_merge(rng)
@@ -254,7 +218,10 @@ def counter_example(name: str, make: Make, flag: str) -> tuple[Model, ClassTable
         broken = newly_failing(model, table, masks)
         if broken and (flag == "absorbing" or model.judge(table).satisfied):
             return model, table, masks
-    raise AssertionError(f"{name} declares {flag} = False, but no counter-example was found")
+    raise AssertionError(
+        f"{name} declares {flag} = False, but none of 4,000 random merges breaks it: declare it True and prove it in "
+        "docs/theory/privacy-models.md, or put a counter-example under KEPT"
+    )
 
 
 @every_case

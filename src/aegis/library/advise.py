@@ -134,8 +134,8 @@ class _Pipeline:
             continuous_bins=CONTINUOUS_BINS if by_models else None,
             progress=options.progress,
         )
-        masks = self._judged(counts)  # ② counts → verdicts
-        verdicts = masks.verdicts if len(self.labels) == 1 else _sparing(masks.verdicts, label)
+        masks = self._judged(counts)  # candidates are proposed; ② counts → verdicts
+        verdicts = masks.verdicts if len(self.labels) == 1 else _with_label_unmasked(masks.verdicts, label)
         summary = mask_counts(counts, verdicts.passed, name=dataset.name)
         ready = time.perf_counter()
         others = OtherCandidates()
@@ -147,7 +147,7 @@ class _Pipeline:
             raced = self._raced(verdicts, others, summary, sample)  # ③ a sample → scores
             ranking = self._ranked(counts, summary, verdicts, others, raced)  # ④ → ranking
         else:
-            ranking = self._measured(counts, summary, verdicts)  # ③ counts → scores, ④ → ranking
+            ranking = self._measured(counts, summary, verdicts)  # ③ counts → scores and ④ → ranking, in one call
         timing = {"counting_seconds": ready - started, "ranking_seconds": time.perf_counter() - ready}
         ranking = replace(
             ranking,
@@ -237,7 +237,7 @@ class _Pipeline:
         return replace(ranking, ranking=places)
 
 
-def _sparing(verdicts: Verdicts, label: str) -> Verdicts:
+def _with_label_unmasked(verdicts: Verdicts, label: str) -> Verdicts:
     """The same candidates with the label in the clear: what is to be predicted is the column as it is."""
     passed = tuple(
         replace(

@@ -5,6 +5,15 @@ threshold (``threshold_name``), how a policy writes it (``written``), and what i
 plain ones. To add one, put a module into ``aegis.privacy.models``; policies, verdicts, certificates, the documentation
 and the contract suite take it from there.
 
+A model never counts for itself. ``table.persons`` is how many each class holds; what a class holds of a sensitive
+attribute is one of three readings, which are the same where every person has one record:
+
+=================  ================================================================================
+`most_alike_of`    each person with one value, chosen so that the class is as alike as it can be
+`drawn_of`         each person counting once, the values of a person in equal shares
+`shares_of`        the share of a class that has a value, and that of the table; a person may have several
+=================  ================================================================================
+
 Missing values are values. In a quasi-identifier, records without a value form classes of their own; in a sensitive
 attribute, "missing" is one more value that a class may hold and an attacker may learn. No model skips them.
 """

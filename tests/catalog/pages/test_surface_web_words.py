@@ -6,9 +6,11 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contracts.asked_models import ways_to_use
 
 from aegis.catalog import records
 from aegis.catalog.server.api.bodies import Generation
@@ -19,37 +21,30 @@ from aegis.catalog.server.pages.request_detail_pages import timeline
 from aegis.catalog.server.pages.words import first_words, promises, size, state_words, tone
 from aegis.catalog.server.uploads import Form
 from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
+from aegis.data.schema import Roles
 from aegis.masking.generator import STRENGTHS
 from aegis.privacy.model import MODELS
 from aegis.privacy.policy import Policy
 from aegis.report.charts.histogram import histogram
 from aegis.report.charts.paired_bars import Bar, Tick
 
-EVERY_MODEL = {
-    "quasi_identifying": ["age", "zip"],
-    "sensitive": ["illness"],
-    "k": 4,
-    "l": {
-        "illness": [{"kind": "distinct", "l": 2}, {"kind": "entropy", "l": 1.5}, {"kind": "recursive", "c": 3, "l": 2}]
-    },
-    "t": {"illness": 0.3},
-    "alpha": {"illness": 0.5},
-    "beta": {"illness": [{"kind": "basic", "beta": 1}, {"kind": "enhanced", "beta": 2}]},
-    "delta": {"illness": 1.0},
-    "risk": {"prosecutor": 0.2, "journalist": 0.2, "marketer": 0.1, "linkage": {"tau": 0.2}, "homogeneity": 0.1},
-    "max_suppression": 0.02,
-}
-
 
 def test_every_model_is_said_in_a_sentence_of_its_own() -> None:
-    said = promises(EVERY_MODEL)
-    assert len(said) == len(Policy.from_mapping(EVERY_MODEL).models) + 1
-    assert {one.model.split(" of ")[0] for one in said[:-1]} == set(MODELS)
-    for one in said:
-        assert one.words.endswith(".")
-        assert "{" not in one.words
-    assert "age and zip is shared by at least 4 records" in said[0].words
-    assert "2 %" in said[-1].words
+    rng = np.random.default_rng(0)
+    ways = [way for name in MODELS for way in ways_to_use(name, of=("illness", "salary"))]
+    for name, make in ways:
+        asked = Policy(models=(MODELS[name].from_parameters(make(rng)),), roles=Roles(quasi_identifying=("age", "zip")))
+        said, _ = promises(asked.to_mapping())
+        assert said.model.split(" of ")[0] == name
+        assert said.words.endswith("."), name
+        assert "{" not in said.words, name
+
+
+def test_a_policy_is_said_with_its_columns_and_its_limit() -> None:
+    asked = {"quasi_identifying": ["age", "zip"], "k": 4, "l": {"illness": 2}, "max_suppression": 0.02}
+    first, _, last = promises(asked)
+    assert "age and zip is shared by at least 4 records" in first.words
+    assert "2 %" in last.words
 
 
 def test_every_strength_can_be_chosen_and_no_other() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.contracts.asked_models import Make, ways_to_use
 
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
@@ -130,32 +131,18 @@ def test_a_prosecutor_draws_a_record_and_a_share_counts_people_once(rows: Rows) 
     assert len({p for place, p, _ in kept if chances[place] > 0.4}) <= 0.5 * len(left) + 1e-9
 
 
-@given(ROWS)
+@pytest.mark.parametrize(("name", "make"), [way for name in MODELS for way in ways_to_use(name, of=("ill",))])
+@given(rows=ROWS, seed=st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)
-def test_one_record_a_person_is_the_same_as_no_unit(rows: Rows) -> None:
+def test_one_record_a_person_is_the_same_as_no_unit(name: str, make: Make, rows: Rows, seed: int) -> None:
     alone = [(place, number, value) for number, (place, _, value) in enumerate(rows)]
-    counted, plain = table_of(alone), table_of(alone, people=False)
-    parameters_of: dict[str, dict[str, Any]] = {
-        "k-anonymity": {"k": 2},
-        "distinct-l-diversity": {"attribute": "ill", "l": 2},
-        "entropy-l-diversity": {"attribute": "ill", "l": 1.5},
-        "recursive-l-diversity": {"attribute": "ill", "c": 2, "l": 2},
-        "t-closeness": {"attribute": "ill", "t": 0.3, "distance": "ordered"},
-        "basic-beta-likeness": {"attribute": "ill", "beta": 1},
-        "enhanced-beta-likeness": {"attribute": "ill", "beta": 1},
-        "delta-disclosure": {"attribute": "ill", "delta": 2},
-        "alpha-k-anonymity": {"attribute": "ill", "alpha": 0.5, "k": 2},
-        "prosecutor-risk": {"limit": 0.5},
-        "journalist-risk": {"limit": 0.5},
-        "marketer-risk": {"limit": 0.5},
-        "linkage-risk": {"tau": 0.4, "share": 0.2},
-        "homogeneity-risk": {"attributes": ["ill"], "share": 0.2},
-    }
-    assert set(parameters_of) == set(MODELS)  # whoever adds a model says here what it makes of people
-    for name, parameters in parameters_of.items():
-        by_people, by_records = (model(name, **parameters).judge(table) for table in (counted, plain))
-        assert by_people.value == pytest.approx(by_records.value, abs=1e-8), name
-        assert by_people.satisfied == by_records.satisfied, name
+    asked = model(name, **make(np.random.default_rng(seed)))
+    top = Partition(codes=np.zeros(3, dtype=np.int64), target=Domain.of(Kind.INTEGER, [0]))
+    by_people, by_records = (
+        asked.judge(table_of(alone, people=people).with_levels({"ill": (top,)})) for people in (True, False)
+    )
+    assert by_people.value == pytest.approx(by_records.value, abs=1e-8), f"{name} counts records where people count"
+    assert by_people.satisfied == by_records.satisfied
 
 
 @given(ROWS, st.lists(st.integers(0, 1), min_size=4, max_size=4))
