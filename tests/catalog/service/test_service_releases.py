@@ -16,6 +16,7 @@ import pytest
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import arrivals, configurations, products, releases, requests
 from aegis.catalog.service.certificates import certificate_text
+from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.catalog.worker import verification
 from aegis.catalog.worker.loop import run_pending
@@ -474,3 +475,18 @@ def test_a_configuration_that_was_withdrawn_masks_nothing_any_more(small_stage: 
         configurations.withdraw(work, configuration_id=made["strict"].id)
     with pytest.raises(VerificationError, match="was withdrawn"):
         small_stage.push(product="clinic")
+
+
+def test_of_all_releases_those_in_one_state_are_asked_for(small: Stage) -> None:
+    """Many that were refused since push none out of sight: the metadata for portals, and what an expert sees as out."""
+    pushed = small.push(request_id=small.request.id)
+    run_pending(small.catalog)
+    withdrawn = small.push(product="clinic", name="everything-hidden")
+    run_pending(small.catalog)
+    with small.write("provider") as work:
+        releases.withdraw(work, release_id=withdrawn.id, reason="a mistake")
+        newest = releases.list_releases(work, product="clinic", page=PageRequest(size=1)).items
+        out = releases.list_releases(
+            work, product="clinic", state=ReleaseState.VERIFIED, page=PageRequest(size=1)
+        ).items
+    assert ([each.id for each in newest], [each.id for each in out]) == ([withdrawn.id], [pushed.id])

@@ -37,6 +37,14 @@ def choice(work: Work) -> records.NotificationChoice:
     return _as_record(work, row)
 
 
+def check_webhook(catalog: Catalog, actor: Actor, url: str | None) -> None:
+    """Raise where a webhook leads nowhere or into a private network. Before `choose`: the name service may be slow, and
+    no lock of the database is held meanwhile; it is asked again whenever something is sent."""
+    require(actor, Permission.CHOOSE_NOTIFICATIONS)
+    if url:
+        checked_destination(read_address(url), networks=read_networks(catalog.settings.webhook_networks))
+
+
 def choose(
     work: Work, *, channel: str, mail_address: str | None = None, webhook_url: str | None = None
 ) -> records.NewNotificationChoice:
@@ -78,8 +86,7 @@ def _choose_mail(work: Work, row: NotificationChoice, mail_address: str | None) 
 
 
 def _choose_webhook(work: Work, row: NotificationChoice, webhook_url: str | None) -> str:
-    address = read_address(webhook_url or "")
-    checked_destination(address, networks=read_networks(work.settings.webhook_networks))  # and again when it is used
+    read_address(webhook_url or "")
     if webhook_url == row.webhook_url and row.webhook_secret is not None:
         return ""
     secret = base64.b64encode(secrets.token_bytes(32)).decode()

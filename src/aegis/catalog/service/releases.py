@@ -150,10 +150,14 @@ def release(work: Work, *, release_id: str) -> records.Release:
     return _seen(work, release_id).record
 
 
-def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Release]:
+def list_releases(
+    work: Work, *, product: str, state: ReleaseState | None = None, page: PageRequest = FIRST
+) -> Page[records.Release]:
     """The releases of a product that one may see, the newest first."""
     product_row = visible_product(work, product)
     query = _selected().where(Release.product_id == product_row.id)
+    if state is not None:
+        query = query.where(Release.state == state)
     if not may(work.actor, Permission.SEE_RELEASES, product_row.id):
         of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
         query = query.where(Release.id.in_(of_mine)).add_columns(*_own).params(me=work.actor.user_id)

@@ -107,14 +107,20 @@ def see_all(work: Work) -> records.Seen:
 of_notifications.writes("/notifications/seen", "Everything was read", see_all)
 of_notifications.writes("/notifications/{notification_id}/seen", "One was read", notifications.see)
 of_notifications.reads("/me/notifications", "How am I notified?", notification_choices.choice)
-of_notifications.writes(
-    "/me/notifications",
-    "Choose how to be notified",
-    notification_choices.choose,
-    body=bodies.NotificationChoice,
-    method="PUT",
-    shown_once="secret",
+
+
+@of_notifications.put(
+    "/me/notifications", response_model=records.NewNotificationChoice, summary="Choose how to be notified"
 )
+def choose(call: Write, body: bodies.NotificationChoice) -> Response:
+    """Choose how to be notified. A new mail address is sent a code; a new webhook gets a secret, shown once."""
+    notification_choices.check_webhook(call.catalog, call.actor, body.webhook_url)
+    return call.once(
+        records.NewNotificationChoice,
+        lambda work: notification_choices.choose(work, **body.keywords()),
+        body=body,
+        shown_once="secret",
+    )
 
 
 @of_notifications.post("/me/notifications/code", summary="Confirm a mail address")
