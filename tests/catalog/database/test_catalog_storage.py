@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import tempfile
@@ -18,7 +19,7 @@ from tests.catalog.conftest import keep_now
 from aegis.catalog.database.open_storage import open_store
 from aegis.catalog.database.storage import FolderStore, Store, limited
 from aegis.catalog.states import TRANSITIONS, JobState, ProductState, ReleaseState, RequestState, check_step, follows
-from aegis.errors import ConflictError, NotFoundError, TooLargeError
+from aegis.errors import ConflictError, NotFoundError, StorageFullError, TooLargeError
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -135,6 +136,22 @@ def test_drafts_of_the_dead_are_swept_and_fresh_ones_are_not(store: Store) -> No
     assert store.sweep_drafts(older_than_seconds=3_600, now_seconds=time.time() + 10_000) == 1
     assert not left.path.exists()
     assert kept.digest in set(store.digests())
+
+
+def test_a_file_that_may_not_be_removed_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker that sweeps goes on with its jobs; a defect would end it."""
+    store = FolderStore(tmp_path / "store")
+    kept = keep_now(store, io.BytesIO(b"hello"), limit_bytes=5)
+    store.draft(io.BytesIO(b"left"), limit_bytes=5)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "not yours")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(StorageFullError, match="may not be written"):
+        store.remove(kept.digest)
+    with pytest.raises(StorageFullError, match="may not be written"):
+        store.sweep_drafts(older_than_seconds=-1, now_seconds=time.time())
 
 
 def test_what_is_not_there_is_not_found_and_a_path_is_no_digest(store: Store) -> None:

@@ -295,8 +295,7 @@ def test_however_many_columns_are_masked_their_previews_are_read_once(published:
     statements: list[str] = []
     few, many = {"age": "suppress"}, dict.fromkeys(("age", "weight", "zip", "gender", "diagnosis"), "suppress")
     asked = []
-    with published.read("expert") as work:
-        event.listen(work.session.get_bind(), "before_cursor_execute", lambda *given: statements.append(given[2]))
+    event.listen(published.catalog.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     for masks in (few, many):
         with published.read("expert") as work:
             shown = mask_views.previews(work, product="clinic", content={"masks": masks})

@@ -449,7 +449,9 @@ def test_part_of_an_identifying_column_is_not_shown_by_giving_it_another_role(sm
     _nothing_left(small)
 
 
-def test_a_consumer_sees_neither_whose_request_it_was_nor_what_others_took(small: Stage) -> None:
+def test_a_consumer_sees_neither_whose_request_it_was_nor_what_others_took_nor_how_it_was_attacked(
+    small: Stage,
+) -> None:
     pushed = small.push(request_id=small.request.id)
     run_pending(small.catalog)
     small.person("second", UserRole.CONSUMER)
@@ -460,12 +462,18 @@ def test_a_consumer_sees_neither_whose_request_it_was_nor_what_others_took(small
     for _ in range(2):
         with small.write("consumer") as work:
             releases.open_download(work, release_id=pushed.id).stream.close()
-    expected = {"consumer": (small.request.id, 2), "second": (None, 0), "provider": (small.request.id, 2)}
+    attacks = {"row order", "singled out", "same value in a group"}
+    expected = {
+        "consumer": (small.request.id, 2, set()),
+        "second": (None, 0, set()),
+        "provider": (small.request.id, 2, attacks),
+    }
     for name, shown in expected.items():
         with small.read(name) as work:
             seen = [releases.release(work, release_id=pushed.id)]
             seen += releases.list_releases(work, product="clinic").items
-        assert {(each.request_id, each.downloads) for each in seen} == {shown}, name
+        for each in seen:
+            assert (each.request_id, each.downloads, {attack.name for attack in each.attacks}) == shown, name
 
 
 def test_a_configuration_that_was_withdrawn_masks_nothing_any_more(small_stage: Stage) -> None:

@@ -181,7 +181,8 @@ class FolderStore:
         return place
 
     def remove(self, digest: str) -> None:
-        self._place(digest).unlink(missing_ok=True)
+        with storing():
+            self._place(digest).unlink(missing_ok=True)
 
     def digests(self) -> Iterator[str]:
         for path in sorted(self.root.glob("??/??/*")):
@@ -199,7 +200,7 @@ class FolderStore:
         """Remove drafts that a crash left behind; gives how many."""
         removed = 0
         for path in self._drafts.iterdir():
-            with suppress(FileNotFoundError):
+            with storing(), suppress(FileNotFoundError):
                 if now_seconds - path.stat().st_mtime > older_than_seconds:
                     path.unlink()
                     removed += 1

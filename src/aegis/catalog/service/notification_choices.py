@@ -111,14 +111,9 @@ def confirm(catalog: Catalog, actor: Actor, *, code: str) -> records.Notificatio
         begin_attempt(work, name=actor.name, address=where)
     with catalog.write(actor) as work:
         row = work.session.get(NotificationChoice, actor.user_id, with_for_update=True)
-        expected_hash = (
-            None if row is None or row.code_expires_at is None or row.code_expires_at <= work.now else row.code_hash
-        )
-        if (
-            row is None
-            or expected_hash is None
-            or not hmac.compare_digest(expected_hash, hash_of(code.strip().lower()))
-        ):
+        waits = row is not None and row.code_expires_at is not None and row.code_expires_at > work.now
+        expected_hash = row.code_hash if row is not None and waits else None
+        if row is None or not hmac.compare_digest(expected_hash or "", hash_of(code.strip().lower())):
             raise InputError("the code is wrong or too old; look at the newest mail, or choose the address again")
         attempt_succeeded(work, name=actor.name, address=where)
         row.mail_confirmed_at, row.code_hash, row.code_expires_at = work.now, None, None
