@@ -164,21 +164,22 @@ def test_what_is_not_there_is_not_found_and_a_path_is_no_digest(store: Store) ->
 
 
 def test_nothing_is_removed_while_somebody_is_about_to_refer_to_it(store: Store) -> None:
-    order, entered = [], threading.Event()
+    order: list[str] = []
 
-    def remover() -> None:
-        entered.set()
-        with store.referring(removing=True):
-            order.append("removed")
+    def keeper() -> None:
+        with store.referring():
+            order.append("kept")
 
-    with store.referring(), store.referring():  # several may refer at once
-        thread = threading.Thread(target=remover)
+    with store.referring(), store.referring(), store.referring(removing=True) as alone:  # several may refer at once
+        assert not alone
+    thread = threading.Thread(target=keeper)
+    with store.referring(removing=True) as alone:
+        assert alone
         thread.start()
-        entered.wait()
-        time.sleep(0.1)
-        order.append("committed")
+        thread.join(timeout=0.1)
+        order.append("removed")
     thread.join()
-    assert order == ["committed", "removed"]
+    assert order == ["removed", "kept"]
 
 
 @given(st.lists(st.binary(max_size=50), max_size=10), st.integers(0, 300))

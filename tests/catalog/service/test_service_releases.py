@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.catalog.conftest import keep_now
 
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import arrivals, configurations, products, releases, requests
@@ -498,3 +499,12 @@ def test_of_all_releases_those_in_one_state_are_asked_for(small: Stage) -> None:
             work, product="clinic", state=ReleaseState.VERIFIED, page=PageRequest(size=1)
         ).items
     assert ([each.id for each in newest], [each.id for each in out]) == ([withdrawn.id], [pushed.id])
+
+
+def test_the_worker_waits_for_no_backup_to_remove_a_file(stage: Stage) -> None:
+    store = stage.catalog.store
+    kept = keep_now(store, io.BytesIO(b"nobody names it"), limit_bytes=100)
+    with store.referring():  # as a backup does while it copies
+        assert verification.sweep(stage.catalog) == 0
+    assert verification.sweep(stage.catalog) == 1
+    assert kept.digest not in store.digests()

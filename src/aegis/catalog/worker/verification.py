@@ -161,7 +161,9 @@ _DRAFT_SECONDS = 24 * 3600.0
 def remove_unneeded(catalog: Catalog, digest: str) -> bool:
     """Remove a file unless a summary or a release still needs it; gives whether it was removed."""
     # Nobody can be between keeping a file and committing the row that names it while this lock is held.
-    with catalog.store.referring(removing=True), catalog.read(SYSTEM) as work:
+    with catalog.store.referring(removing=True) as alone, catalog.read(SYSTEM) as work:
+        if not alone:
+            return False  # the sweep comes by later
         for needed in (
             select(Summary.id).where(Summary.digest == digest),
             select(Release.id).where(Release.digest == digest, Release.state.in_(KEPT_RELEASES)),
