@@ -261,11 +261,11 @@ def known_hierarchies(work: Work, product_id: str) -> dict[str, Hierarchy]:
     by_name: dict[str, Hierarchy] = {}
     rows = work.session.scalars(
         select(Configuration.content)
-        .where(Configuration.product_id == product_id)
+        .where(Configuration.product_id == product_id, Configuration.content["hierarchies"].as_string().is_not(None))
         .order_by(Configuration.created_at, Configuration.id)
     )
     for content in rows:
-        for name, levels in (content.get("hierarchies") or {}).items():
+        for name, levels in content["hierarchies"].items():
             if name not in by_name:
                 by_name[name] = Hierarchy.of(levels)
     return by_name
