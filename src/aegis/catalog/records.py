@@ -13,11 +13,14 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar, cast
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StringConstraints, TypeAdapter
 
 from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
 
 T = TypeVar("T")
+LINE = r"^[^\x00-\x1f\x7f]*$"
+"""Control characters have no business in names, and a zero byte cannot be stored at all."""
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=LINE)]
 
 # Lists, and how the catalog is
 
@@ -540,7 +543,8 @@ class Release:
     ]
     signed_by: Annotated[str | None, Field(description="The fingerprint of the key that signed it, if one did.")] = None
     attacks: Annotated[
-        tuple[ArrivalAttack, ...], Field(description="What the cheap attacks found when it arrived.")
+        tuple[ArrivalAttack, ...],
+        Field(description="What the cheap attacks found when it arrived; for those who work on the product."),
     ] = ()
 
 
@@ -585,25 +589,25 @@ class Lineage:
 class MaskedPart:
     """A masking of some of the columns; ``columns`` None means all that do not identify people."""
 
-    content_id: str
-    columns: tuple[str, ...] | None = None
+    content_id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12,64}$")]
+    columns: Annotated[tuple[Name, ...], Field(max_length=2_000)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelBroken:
     """A model that does not hold, and for how many records."""
 
-    model: str
-    records: int
+    model: Name
+    records: Annotated[int, Field(ge=0, le=2**53)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointVerdict:
     """Whether the policy holds for what somebody sees who has all of these maskings of a table."""
 
-    parts: tuple[MaskedPart, ...]
+    parts: Annotated[tuple[MaskedPart, ...], Field(min_length=2, max_length=50)]
     satisfied: bool
-    broken: tuple[ModelBroken, ...] = ()
+    broken: Annotated[tuple[ModelBroken, ...], Field(max_length=20)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

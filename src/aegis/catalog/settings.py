@@ -13,6 +13,8 @@ DATABASE_VARIABLE, STORAGE_VARIABLE = "AEGIS_DATABASE", "AEGIS_STORAGE"
 SETTINGS_VARIABLE = "AEGIS_SETTINGS"
 SMTP_PASSWORD_VARIABLE = "AEGIS_SMTP_PASSWORD"  # noqa: S105 - the name of a variable
 OIDC_SECRET_VARIABLE = "AEGIS_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""This machine: what goes there may go in the clear."""
 CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"
 
 
@@ -146,7 +148,7 @@ class Settings:
                 )
             return
         issuer = urlsplit(self.oidc_issuer)
-        local = issuer.scheme == "http" and issuer.hostname in ("localhost", "127.0.0.1", "::1")
+        local = issuer.scheme == "http" and issuer.hostname in LOOPBACK
         if (issuer.scheme != "https" and not local) or not issuer.hostname or issuer.query or issuer.fragment:
             raise InputError("the setting oidc_issuer must be an address like https://login.example/realm")
         if not self.oidc_client_id:

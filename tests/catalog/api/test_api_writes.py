@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from aegis.catalog.service import tokens
+from aegis.catalog.service import notification_choices, tokens
+from aegis.catalog.service.permissions import SYSTEM
 
 if TYPE_CHECKING:
     from tests.catalog.api.conftest import Stage
@@ -188,3 +189,29 @@ def test_a_body_says_nothing_twice(stage: Stage) -> None:
     )
     assert answer.status_code == 422
     assert "stands twice" in answer.text
+
+
+def test_nobody_waits_for_the_name_service_that_somebody_else_asks(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with a key, by which the answer to an earlier call is looked for first."""
+    written: list[str] = []
+
+    def slowly(*_: Any, **__: Any) -> str:
+        with stage.catalog.write(SYSTEM) as work:  # would wait for the lock of the one who asks
+            work.record("signed out", ("user", stage.people["visitor"].actor.user_id or ""))
+        written.append("meanwhile")
+        return "93.184.216.34"
+
+    monkeypatch.setattr(notification_choices, "checked_destination", slowly)
+    answer = stage.send(
+        "visitor",
+        "PUT",
+        "/me/notifications",
+        cookie=True,
+        json={"channel": "webhook", "webhook_url": "https://hooks.example/aegis"},
+        headers={"Idempotency-Key": str(uuid.uuid4())},
+    )
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["secret"].startswith("whsec_")
+    assert written == ["meanwhile"]

@@ -118,20 +118,22 @@ def test_credentials_in_an_address_are_refused_and_not_repeated(tmp_path: Path) 
 
 
 def test_who_removes_is_alone_on_every_database(url: str) -> None:
+    """And waits for nobody: a backup refers to files for as long as it copies them."""
     first, second = ReferenceLock(url), ReferenceLock(url)
     order: list[str] = []
 
-    def remover() -> None:
-        with second.held(alone=True):
-            order.append("removed")
-
-    thread = threading.Thread(target=remover)
-    with first.held(alone=False):
-        thread.start()
-        with second.held(alone=False):  # somebody who waits to be alone keeps nobody out
+    def keeper() -> None:
+        with second.held(alone=False):
             order.append("kept")
+
+    with first.held(alone=False) as referring, second.held(alone=False) as too, second.held(alone=True) as alone:
+        assert (referring, too, alone) == (True, True, False)
+    thread = threading.Thread(target=keeper)
+    with first.held(alone=True) as alone:
+        assert alone
+        thread.start()
         thread.join(timeout=0.2)
         assert thread.is_alive()
-        order.append("committed")
+        order.append("removed")
     thread.join()
-    assert order == ["kept", "committed", "removed"]
+    assert order == ["removed", "kept"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import tempfile
@@ -18,7 +19,7 @@ from tests.catalog.conftest import keep_now
 from aegis.catalog.database.open_storage import open_store
 from aegis.catalog.database.storage import FolderStore, Store, limited
 from aegis.catalog.states import TRANSITIONS, JobState, ProductState, ReleaseState, RequestState, check_step, follows
-from aegis.errors import ConflictError, NotFoundError, TooLargeError
+from aegis.errors import ConflictError, NotFoundError, StorageFullError, TooLargeError
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -137,6 +138,22 @@ def test_drafts_of_the_dead_are_swept_and_fresh_ones_are_not(store: Store) -> No
     assert kept.digest in set(store.digests())
 
 
+def test_a_file_that_may_not_be_removed_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker that sweeps goes on with its jobs; a defect would end it."""
+    store = FolderStore(tmp_path / "store")
+    kept = keep_now(store, io.BytesIO(b"hello"), limit_bytes=5)
+    store.draft(io.BytesIO(b"left"), limit_bytes=5)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "not yours")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(StorageFullError, match="may not be written"):
+        store.remove(kept.digest)
+    with pytest.raises(StorageFullError, match="may not be written"):
+        store.sweep_drafts(older_than_seconds=-1, now_seconds=time.time())
+
+
 def test_what_is_not_there_is_not_found_and_a_path_is_no_digest(store: Store) -> None:
     for look in (store.open, store.size, lambda digest: store.local(digest).__enter__()):
         with pytest.raises(NotFoundError):
@@ -147,21 +164,22 @@ def test_what_is_not_there_is_not_found_and_a_path_is_no_digest(store: Store) ->
 
 
 def test_nothing_is_removed_while_somebody_is_about_to_refer_to_it(store: Store) -> None:
-    order, entered = [], threading.Event()
+    order: list[str] = []
 
-    def remover() -> None:
-        entered.set()
-        with store.referring(removing=True):
-            order.append("removed")
+    def keeper() -> None:
+        with store.referring():
+            order.append("kept")
 
-    with store.referring(), store.referring():  # several may refer at once
-        thread = threading.Thread(target=remover)
+    with store.referring(), store.referring(), store.referring(removing=True) as alone:  # several may refer at once
+        assert not alone
+    thread = threading.Thread(target=keeper)
+    with store.referring(removing=True) as alone:
+        assert alone
         thread.start()
-        entered.wait()
-        time.sleep(0.1)
-        order.append("committed")
+        thread.join(timeout=0.1)
+        order.append("removed")
     thread.join()
-    assert order == ["committed", "removed"]
+    assert order == ["removed", "kept"]
 
 
 @given(st.lists(st.binary(max_size=50), max_size=10), st.integers(0, 300))

@@ -104,12 +104,17 @@ def test_the_secret_stays_with_the_address_and_changes_with_it(hooked: tuple[Sta
         "https://93.184.216.34/#x",
         "https://exa mple/",
         "https://93.184.216.34:99999/",
-        "",
     ],
 )
 def test_addresses_that_lead_inside_or_are_none_are_refused(small_stage: Stage, url: str) -> None:
-    with small_stage.write("consumer") as work, pytest.raises(InputError):
-        notification_choices.choose(work, channel="webhook", webhook_url=url)
+    with pytest.raises(InputError):
+        notification_choices.check_webhook(small_stage.catalog, small_stage.actor("consumer"), url)
+
+
+def test_a_webhook_has_an_address(small_stage: Stage) -> None:
+    for url in (None, "", "https://exa mple/"):
+        with small_stage.write("consumer") as work, pytest.raises(InputError):
+            notification_choices.choose(work, channel="webhook", webhook_url=url)
 
 
 def test_a_name_with_one_private_address_is_refused() -> None:

@@ -119,13 +119,13 @@ def test_an_idempotency_key_gives_the_same_answer_and_refuses_another_question(s
         with pytest.raises(InputError, match="something else"):
             idempotency.recall(work, key="k", fingerprint="g")
     with pytest.raises(ConflictError), stage.write("consumer") as work:
-        idempotency.remember(work, key="k", fingerprint="f", status=201, body=None)
+        idempotency.remember(work, key="k", fingerprint="f", status=201, body={})
     with stage.write("provider") as work:  # another person's key is another key
         assert idempotency.recall(work, key="k", fingerprint="f") is None
     stage.clock.pass_by(hours=49)
     with stage.write("consumer") as work:
         assert idempotency.recall(work, key="k", fingerprint="f") is None
-        idempotency.remember(work, key="k", fingerprint="h", status=200, body=None)
+        idempotency.remember(work, key="k", fingerprint="h", status=200, body={})
 
 
 def test_what_fails_is_undone_with_its_audit(stage: Stage) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from aegis.catalog.records import UserRole
 from aegis.catalog.service import audit_log, jobs, queue, releases, requests
 from aegis.catalog.service.catalog import Catalog, utc_now
 from aegis.catalog.service.permissions import SYSTEM
+from aegis.catalog.settings import GroupRole
 from aegis.catalog.states import JobState, ReleaseState, RequestState
 from aegis.catalog.worker import loop
+from aegis.catalog.worker.job_process import JobProcess
 from aegis.errors import ConflictError, DataError, EngineError, NotFoundError, NotPermittedError
 
 Stage = Any
@@ -384,3 +387,25 @@ def _expired(stage: Stage, request_id: str) -> bool:
 def test_a_catalog_is_opened_by_several_processes_at_once(small: Stage) -> None:
     with Catalog.open(small.url, small.catalog.store.root) as again, again.read(small.actor("expert")) as work:
         assert jobs.list_jobs(work).items == ()
+
+
+def test_the_process_for_jobs_knows_every_setting_and_tells_all_that_it_found(small_stage: Stage) -> None:
+    """Also where groups of an identity provider give the roles and nobody has a password."""
+    stage = small_stage
+    stage.product()
+    stage.configurations()
+    pushed = stage.push(product="clinic", name="strict")
+    settings = replace(
+        stage.catalog.settings,
+        public_url="https://catalog.example",
+        oidc_issuer="https://login.example",
+        oidc_client_id="aegis",
+        oidc_roles=(GroupRole(group="stewards", role="admin"),),
+        local_accounts=False,
+    )
+    with JobProcess(database_url=stage.url, storage=stage.catalog.store.root, settings=settings) as runner:
+        assert loop.run_pending(stage.catalog, runner=runner) == 1
+    with stage.read("provider") as work:
+        release = releases.release(work, release_id=pushed.id)
+    assert (release.state, release.reason) == (ReleaseState.VERIFIED, None)
+    assert {attack.name for attack in release.attacks} == {"row order", "singled out", "same value in a group"}

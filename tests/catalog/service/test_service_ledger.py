@@ -453,6 +453,24 @@ def test_experts_are_told_once_that_what_they_approved_is_refused(small_stage: A
     assert "130" not in newest.words
 
 
+def test_the_ledger_is_read_once_however_many_approvals_wait(small_stage: Any) -> None:
+    stage = small_stage
+    stage.product()
+    made = stage.configurations()
+    stage.provisioned()
+    judged(stage, part(made["strict"]), part(made["everything-hidden"]))
+    statements: list[str] = []
+    event.listen(stage.catalog.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    asked = []
+    for more in (1, 3):
+        for _ in range(more):
+            stage.approve(waiting(stage).id, made["everything-hidden"].id)
+        statements.clear()
+        judged(stage, part(made["strict"]), part(made["everything-hidden"]))
+        asked.append([statement for statement in statements if "FROM ledger_entries" in statement])
+    assert len(asked[0]) == len(asked[1]) == 1
+
+
 def test_experts_are_told_that_a_release_did_not_get_in(small_stage: Any) -> None:
     stage = small_stage
     stage.product()

@@ -53,3 +53,17 @@ def test_a_session_that_is_over_is_not_listed_and_a_token_sees_none(small_stage:
     token = sessions.actor_of_token(stage.catalog, text=text)
     with pytest.raises(NotPermittedError), stage.catalog.read(token) as work:
         open_sessions.list_sessions(work)
+
+
+def test_whoever_ends_all_others_ends_more_than_a_page_of_them(
+    small_stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_sessions, "MOST", 2)
+    *others, here = signed_in(small_stage, "consumer", 5)
+    with small_stage.write("consumer") as work:
+        assert len(open_sessions.list_sessions(work, secret=here)) == 2
+        assert open_sessions.end_others(work, secret=here) == 4
+    for secret in others:
+        with pytest.raises(NotSignedInError):
+            sessions.actor_of_session(small_stage.catalog, secret=secret)
+    assert sessions.actor_of_session(small_stage.catalog, secret=here).actor.name == "consumer"

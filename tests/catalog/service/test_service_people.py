@@ -11,6 +11,7 @@ from sqlalchemy import select, text
 from aegis.catalog.database.tables import Audit, Token, User
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import people, products, sessions, tokens
+from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM
 from aegis.catalog.settings import Settings
 from aegis.errors import (
@@ -329,3 +330,14 @@ def test_the_role_of_a_person_counts_from_the_next_question_on(small_stage: Stag
     with small_stage.write("admin") as work:
         people.assign(work, user_id=small_stage.user_id("newcomer"), role="consumer")
     assert small_stage.actor("newcomer").holds(UserRole.CONSUMER, "any")
+
+
+def test_tokens_that_work_are_found_among_many_that_do_not(small_stage: Stage) -> None:
+    with small_stage.write("consumer") as work:
+        works = tokens.create_token(work, name="works", scopes=["read"]).token
+        for number in range(3):
+            made = tokens.create_token(work, name=f"old {number}", scopes=["read"]).token
+            tokens.revoke_token(work, token_id=made.id)
+    with small_stage.read("admin") as work:
+        listed = tokens.list_tokens(work, user_id=small_stage.user_id("consumer"), valid=True, page=PageRequest(size=1))
+    assert ([each.id for each in listed.items], listed.next) == ([works.id], None)

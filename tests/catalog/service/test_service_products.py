@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from aegis.catalog.records import UserRole
+from aegis.catalog.server.pages import mask_views
 from aegis.catalog.service import configurations, previews, products
 from aegis.catalog.service.checks import parsed_document
 from aegis.catalog.service.paging import PageRequest
@@ -285,3 +289,45 @@ def test_without_a_summary_there_is_nothing_to_preview_or_generate_from(small_st
         previews.preview(work, product="clinic", column="age", mask="suppress")
     with pytest.raises(ConflictError), small_stage.write("expert") as work:
         configurations.generate(work, product="clinic")
+
+
+def test_however_many_columns_are_masked_their_previews_are_read_once(published: Stage) -> None:
+    statements: list[str] = []
+    few, many = {"age": "suppress"}, dict.fromkeys(("age", "weight", "zip", "gender", "diagnosis"), "suppress")
+    asked = []
+    event.listen(published.catalog.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    for masks in (few, many):
+        with published.read("expert") as work:
+            shown = mask_views.previews(work, product="clinic", content={"masks": masks})
+        assert [each.column for each in shown] == list(masks)
+        asked.append(len(statements))
+        statements.clear()
+    assert asked[0] == asked[1] > 0
+
+
+def test_a_lapsed_approval_does_not_keep_a_configuration(small_stage: Stage) -> None:
+    small_stage.product()
+    made = small_stage.configurations()["strict"]
+    asked = small_stage.ask(days=1)
+    small_stage.approve(asked.id, made.id)
+    with pytest.raises(ConflictError, match="approved request"), small_stage.write("expert") as work:
+        configurations.withdraw(work, configuration_id=made.id)
+    small_stage.clock.pass_by(days=2)
+    with small_stage.write("expert") as work:
+        assert configurations.withdraw(work, configuration_id=made.id).withdrawn_at is not None
+
+
+def test_two_who_propose_at_once_never_take_the_same_name(stage: Stage) -> None:
+    stage.product()
+    together = threading.Barrier(6)
+
+    def propose(width: int) -> str:
+        actor = stage.actor("expert")
+        together.wait()
+        with stage.catalog.write(actor) as work:
+            content = {"age": {"bucketize": {"width": width}}}
+            return configurations.propose(work, product="clinic", content=content, name="decades")[0].name
+
+    with ThreadPoolExecutor(6) as pool:
+        names = list(pool.map(propose, range(10, 16)))
+    assert sorted(names) == ["decades", *(f"decades-{number}" for number in range(2, 7))]

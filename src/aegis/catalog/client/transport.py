@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from aegis._version import __version__
+from aegis.catalog.settings import LOOPBACK
 from aegis.errors import AegisError, EngineError, InputError, MissingExtraError, ServiceError, TooManyAttemptsError
 
 if TYPE_CHECKING:
     import httpx
 
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PREFIX = "urn:aegis:problem:"
 _PASSING = frozenset({502, 503, 504})
 
@@ -40,7 +40,7 @@ class Transport:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise InputError("the address of a catalog begins with https://, or http:// on this machine")
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not allow_plain_http:
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK and not allow_plain_http:
             raise InputError(f"a token would travel in the clear to {parts.hostname}; use https://")
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise InputError("there is no usable token; create one in the catalog and set AEGIS_TOKEN")

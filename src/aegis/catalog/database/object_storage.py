@@ -157,7 +157,7 @@ class BucketStore:
                     removed += 1
         return removed
 
-    def referring(self, *, removing: bool = False) -> AbstractContextManager[None]:
+    def referring(self, *, removing: bool = False) -> AbstractContextManager[bool]:
         return self._lock.held(alone=removing)
 
     def _send(self, draft: Draft, key: str) -> None:

@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from aegis.catalog.database.reference_lock import ReferenceLock
 from aegis.catalog.database.storage import FolderStore, Store
+from aegis.catalog.settings import LOOPBACK
 from aegis.errors import InputError, MissingExtraError
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _PREFIX = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 _EXAMPLE = "s3://BUCKET/PREFIX?endpoint=https://s3.example&region=eu-central-1"
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,5 +86,5 @@ def _check_endpoint(endpoint: str) -> None:
     parts = urlsplit(endpoint)
     if endpoint and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
         raise InputError("the endpoint of the storage must be an address like https://s3.example")
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise InputError("releases would travel to the storage in the clear; its endpoint must be https")

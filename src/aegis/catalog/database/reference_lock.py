@@ -6,11 +6,9 @@ so that several machines may share a bucket. Both end with their process, howeve
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -19,11 +17,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from aegis.catalog.database.connection import parse_url
-from aegis.catalog.database.storage import storing
+from aegis.catalog.database.storage import locked, storing
 from aegis.errors import EngineError
 
 _ADVISORY_KEY = 0x6165676973  # any number that nobody else takes in this database
-_PAUSE_SECONDS = 0.1
 
 
 class ReferenceLock:
@@ -32,12 +29,10 @@ class ReferenceLock:
     def __init__(self, database_url: str) -> None:
         self._url = parse_url(database_url)
 
-    @contextmanager
-    def held(self, *, alone: bool) -> Iterator[None]:
-        """Hold it together with others, or ``alone``."""
+    def held(self, *, alone: bool) -> AbstractContextManager[bool]:
+        """Hold it together with others, or ``alone`` if nobody does; gives whether it is held."""
         is_file = self._url.get_backend_name() == "sqlite"
-        with self._held_file(alone=alone) if is_file else self._held_advisory(alone=alone):
-            yield
+        return self._held_file(alone=alone) if is_file else self._held_advisory(alone=alone)
 
     @cached_property
     def _engine(self) -> Engine:
@@ -45,29 +40,26 @@ class ReferenceLock:
         return create_engine(self._url, poolclass=NullPool)
 
     @contextmanager
-    def _held_file(self, *, alone: bool) -> Iterator[None]:
+    def _held_file(self, *, alone: bool) -> Iterator[bool]:
         path = Path(f"{self._url.database}.storage-lock")
         with storing():
             handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
         with os.fdopen(handle, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-            yield
+            yield locked(file, alone=alone)
 
     @contextmanager
-    def _held_advisory(self, *, alone: bool) -> Iterator[None]:
-        # Polled, not waited for: whoever waits for the exclusive lock would keep out everybody who wants to share it.
-        ask = text(f"SELECT {'pg_try_advisory_lock' if alone else 'pg_try_advisory_lock_shared'}(:key)")
+    def _held_advisory(self, *, alone: bool) -> Iterator[bool]:
+        ask = text("SELECT pg_try_advisory_lock(:key)" if alone else "SELECT true FROM pg_advisory_lock_shared(:key)")
         try:
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         except DBAPIError as error:
             raise _unanswered(error) from None
         with connection:
             try:
-                while not connection.scalar(ask, {"key": _ADVISORY_KEY}):
-                    time.sleep(_PAUSE_SECONDS)
+                is_held = bool(connection.scalar(ask, {"key": _ADVISORY_KEY}))
             except DBAPIError as error:
                 raise _unanswered(error) from None
-            yield
+            yield is_held
 
 
 def _unanswered(error: DBAPIError) -> EngineError:

@@ -93,8 +93,11 @@ class Store(Protocol):
         """Remove drafts that a crash left behind; gives how many."""
         ...
 
-    def referring(self, *, removing: bool = False) -> AbstractContextManager[None]:
-        """Held from `keep` until the row that names the bytes is committed; alone by whoever removes bytes."""
+    def referring(self, *, removing: bool = False) -> AbstractContextManager[bool]:
+        """Held from `keep` until the row that names the bytes is committed; alone by whoever removes bytes.
+
+        Gives whether it is held: whoever removes does not wait for those who refer, which a backup does for long.
+        """
         ...
 
 
@@ -181,7 +184,8 @@ class FolderStore:
         return place
 
     def remove(self, digest: str) -> None:
-        self._place(digest).unlink(missing_ok=True)
+        with storing():
+            self._place(digest).unlink(missing_ok=True)
 
     def digests(self) -> Iterator[str]:
         for path in sorted(self.root.glob("??/??/*")):
@@ -189,17 +193,15 @@ class FolderStore:
                 yield path.name
 
     @contextmanager
-    def referring(self, *, removing: bool = False) -> Iterator[None]:
-        # A lock of the operating system: it ends with its process, however that ends.
+    def referring(self, *, removing: bool = False) -> Iterator[bool]:
         with self._lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX if removing else fcntl.LOCK_SH)
-            yield
+            yield locked(file, alone=removing)
 
     def sweep_drafts(self, *, older_than_seconds: float, now_seconds: float) -> int:
         """Remove drafts that a crash left behind; gives how many."""
         removed = 0
         for path in self._drafts.iterdir():
-            with suppress(FileNotFoundError):
+            with storing(), suppress(FileNotFoundError):
                 if now_seconds - path.stat().st_mtime > older_than_seconds:
                     path.unlink()
                     removed += 1
@@ -207,6 +209,15 @@ class FolderStore:
 
     def _place(self, digest: str) -> Path:
         return self.root / place_of(digest)
+
+
+def locked(file: BinaryIO, *, alone: bool) -> bool:
+    """Lock a file together with others, or ``alone`` if nobody has it; it ends with its process, however that ends."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def is_digest(name: str) -> bool:

@@ -25,7 +25,7 @@ from aegis.catalog.server.limits import RequestQuota
 from aegis.catalog.service import sessions
 from aegis.catalog.service.catalog import Catalog, again_if_undone
 from aegis.catalog.service.permissions import ANONYMOUS, Actor
-from aegis.catalog.settings import Settings
+from aegis.catalog.settings import LOOPBACK, Settings
 from aegis.errors import AegisError, NotPermittedError, NotSignedInError
 
 SESSION_COOKIE = "aegis_session"
@@ -35,7 +35,6 @@ CSRF_HEADER = "X-CSRF-Token"
 HEALTH = "/api/v1/health"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONGEST_SECRET = 512
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FORM_COOKIE_SECONDS = 86_400
 
 
@@ -114,7 +113,7 @@ def public_origin(settings: Settings, *, scheme: str, host: str) -> str:
     if settings.public_url:
         return settings.public_url.rstrip("/")
     try:
-        local = urlsplit(f"//{host}").hostname in _LOOPBACK
+        local = urlsplit(f"//{host}").hostname in LOOPBACK
     except ValueError:
         local = False
     return f"{scheme}://{host}" if local else f"{scheme}://ADDRESS-OF-THE-CATALOG"

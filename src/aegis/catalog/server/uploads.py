@@ -72,6 +72,13 @@ def whole(chunks: Iterable[bytes], *, limit_bytes: int) -> bytes:
     return bytes(received)
 
 
+def whole_number(text: str, *, what: str) -> int:
+    """What was typed, as a whole number."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise InputError(f"{what} must be a whole number; write digits only")
+    return int(text)
+
+
 def sent_file(stream: BinaryIO, *, name: str, size_bytes: int, headers: Mapping[str, str] | None = None) -> Response:
     """An opened file as a response that a browser saves, chunk by chunk; whoever sends it closes it in the end."""
 
@@ -243,10 +250,7 @@ class Form:
 
     def whole(self, name: str, *, what: str) -> int:
         """The field as a whole number."""
-        text = self.text(name)
-        if not text.isascii() or not text.isdigit() or len(text) > 9:
-            raise InputError(f"{what} must be a whole number; write digits only")
-        return int(text)
+        return whole_number(self.text(name), what=what)
 
     @property
     def has_file(self) -> bool:

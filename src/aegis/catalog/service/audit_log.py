@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 
 from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS, ChainVerdict, Checkpoint, verify_chain
@@ -29,47 +29,22 @@ from aegis.errors import InputError
 _LONGEST_NAME = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditFilter:
-    """Which part of the record: by whom, what, and from ``since`` on up to but not including ``until``."""
-
-    actor: str | None = None
-    action: str | None = None
-    since: datetime.datetime | None = None
-    until: datetime.datetime | None = None
-
-    def __post_init__(self) -> None:
-        if self.actor is not None:
-            checked_text(self.actor, what="the name of a person", least=1, most=_LONGEST_NAME)
-        if self.action is not None and self.action not in ACTS:
-            raise InputError("there is no such act; choose one that the record knows, such as 'request approved'")
-        for moment in (self.since, self.until):
-            if moment is not None and not _is_usable(moment):
-                raise InputError("a moment needs a time zone; write it like 2026-03-01T12:00:00Z")
-        if self.since is not None and self.until is not None and self.since > self.until:
-            raise InputError("the time ends before it begins; exchange the two moments")
-
-
-def _is_usable(moment: datetime.datetime) -> bool:
-    try:
-        return moment.tzinfo is not None and moment.astimezone(datetime.UTC) is not None
-    except OverflowError:  # the first and the last day of all years, seen from elsewhere
-        return False
-
-
-EVERYTHING = AuditFilter()
-
-
 def list_audit(
     work: Work,
     *,
     product: str | None = None,
     subject_id: str | None = None,
-    wanted: AuditFilter = EVERYTHING,
+    actor: str | None = None,
+    action: str | None = None,
+    since: datetime.datetime | None = None,
+    until: datetime.datetime | None = None,
     page: PageRequest = FIRST,
 ) -> Page[records.Act]:
-    """What happened, the newest first: of one product for its provider and expert, of everything for administrators."""
-    query = _chosen(select(Audit), wanted)
+    """What happened, the newest first: of a product for its provider and expert, of everything for administrators.
+
+    ``since`` counts, ``until`` does not any more.
+    """
+    query = select(Audit)
     if product is None:
         require(work.actor, Permission.SEE_AUDIT)
     else:
@@ -79,19 +54,30 @@ def list_audit(
         if not is_id(subject_id):
             raise InputError("the subject is named by its id: 32 hexadecimal digits")
         query = query.where(Audit.subject_id == subject_id)
+    if actor is not None:
+        checked_text(actor, what="the name of a person", least=1, most=_LONGEST_NAME)
+        query = query.where(Audit.actor == actor)
+    if action is not None:
+        if action not in ACTS:
+            raise InputError("there is no such act; choose one that the record knows, such as 'request approved'")
+        query = query.where(Audit.action == action)
+    for moment in (since, until):
+        if moment is not None and not _is_usable(moment):
+            raise InputError("a moment needs a time zone; write it like 2026-03-01T12:00:00Z")
+    if since is not None and until is not None and since > until:
+        raise InputError("the time ends before it begins; exchange the two moments")
+    if since is not None:
+        query = query.where(Audit.at >= since)
+    if until is not None:
+        query = query.where(Audit.at < until)
     return page_of(work.session, query, audit_view, keys=(Audit.sequence,), page=page, descending=True)
 
 
-def _chosen(query: Select[tuple[Audit]], wanted: AuditFilter) -> Select[tuple[Audit]]:
-    if wanted.actor is not None:
-        query = query.where(Audit.actor == wanted.actor)
-    if wanted.action is not None:
-        query = query.where(Audit.action == wanted.action)
-    if wanted.since is not None:
-        query = query.where(Audit.at >= wanted.since)
-    if wanted.until is not None:
-        query = query.where(Audit.at < wanted.until)
-    return query
+def _is_usable(moment: datetime.datetime) -> bool:
+    try:
+        return moment.tzinfo is not None and moment.astimezone(datetime.UTC) is not None
+    except OverflowError:  # the first and the last day of all years, seen from elsewhere
+        return False
 
 
 def verify(work: Work, *, expected_head: str | None = None) -> ChainVerdict:

@@ -24,6 +24,7 @@ from aegis.catalog.service.checks import (
 from aegis.catalog.service.disclosure import named_values, sees_everything, shown_content, shown_hierarchy
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.published import published_histogram
+from aegis.catalog.service.request_steps import in_state
 from aegis.catalog.service.schema import schema_of
 from aegis.catalog.service.visible import by_id, of_current_summary, sees_product, visible_product
 from aegis.catalog.states import RequestState
@@ -47,7 +48,7 @@ def propose(
 
     ``content`` is the mapping or the YAML or JSON text of a configuration file.
     """
-    product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION)
+    product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION, lock=True)
     checked_file_stem(name, what="the configuration's name", most=120)
     if isinstance(content, str):
         content = parsed_document(content, what="the configuration", most_characters=work.settings.document_bytes)
@@ -61,7 +62,7 @@ def generate(
     work: Work, *, product: str, count: int = 20, strength: str = "mixed", seed: int = 0
 ) -> list[records.Configuration]:
     """Make configurations from the published domains of the product's current summary, and enter them."""
-    product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION)
+    product_row = visible_product(work, product, Permission.PROPOSE_CONFIGURATION, lock=True)
     checked_whole(count, what="the number of configurations", least=1, most=MOST_AT_ONCE)
     checked_whole(seed, what="the seed", least=0, most=2**32)
     current = of_current_summary(work, product_row.id, Summary)
@@ -93,7 +94,9 @@ def withdraw(work: Work, *, configuration_id: str) -> records.Configuration:
     require(work.actor, Permission.WITHDRAW_CONFIGURATION, row.product_id)
     if row.withdrawn_at is None:
         waiting = work.session.scalar(
-            select(Request.id).where(Request.configuration_id == row.id, Request.state == RequestState.APPROVED)
+            select(Request.id)
+            .where(Request.configuration_id == row.id, in_state(RequestState.APPROVED, work.now))
+            .limit(1)
         )
         if waiting is not None:
             raise ConflictError("an approved request waits for a release with this configuration; revoke it first")
@@ -258,11 +261,11 @@ def known_hierarchies(work: Work, product_id: str) -> dict[str, Hierarchy]:
     by_name: dict[str, Hierarchy] = {}
     rows = work.session.scalars(
         select(Configuration.content)
-        .where(Configuration.product_id == product_id)
+        .where(Configuration.product_id == product_id, Configuration.content["hierarchies"].as_string().is_not(None))
         .order_by(Configuration.created_at, Configuration.id)
     )
     for content in rows:
-        for name, levels in (content.get("hierarchies") or {}).items():
+        for name, levels in content["hierarchies"].items():
             if name not in by_name:
                 by_name[name] = Hierarchy.of(levels)
     return by_name

@@ -52,8 +52,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
     """The product as Croissant 1.0 in JSON-LD, with the verified releases that one may see and their certificates."""
     record = products.product(work, product=product)
-    listed = releases.list_releases(work, product=record.id, page=PageRequest(size=MOST)).items
-    verified = [release for release in listed if release.state is ReleaseState.VERIFIED]
+    newest = PageRequest(size=MOST)
+    verified = releases.list_releases(work, product=record.id, state=ReleaseState.VERIFIED, page=newest).items
     base = base_url.rstrip("/")
     url = f"{base}/products/{record.name}"
     return {

@@ -77,20 +77,14 @@ def _remind(work: Work, row: Request, key: str) -> None:
     assert row.expires_at is not None
     day = f"{row.expires_at.day} {row.expires_at:%B %Y}"
     if row.state is RequestState.PENDING:
-        people, words = deciders(work, row.product_id), "{consumer}’s request for {product} waits for a decision"
+        people = deciders(work, row.product_id)
+        words = "{consumer}’s request for {product} waits for a decision; it lapses"
     elif row.state is RequestState.APPROVED:
-        people, words = fulfillers(work, row.product_id), "The release of {product} for {consumer} is still to be made"
+        people = fulfillers(work, row.product_id)
+        words = "The release of {product} for {consumer} is still to be made; it lapses"
     else:
-        notify_of_request(
-            work,
-            [row.consumer_id],
-            NotificationKind.EXPIRING,
-            row,
-            f"Your access to {{product}} ends on {day}.",
-            key=key,
-        )
-        return
-    notify_of_request(work, people, NotificationKind.EXPIRING, row, f"{words}; it lapses on {day}.", key=key)
+        people, words = [row.consumer_id], "Your access to {product} ends"
+    notify_of_request(work, people, NotificationKind.EXPIRING, row, f"{words} on {day}.", key=key)
 
 
 def _key(row: Request) -> str:

@@ -21,7 +21,7 @@ class Remembered:
     """The answer that was given."""
 
     status: int
-    body: Mapping[str, Any] | None
+    body: Mapping[str, Any]
 
 
 def recall(work: Work, *, key: str, fingerprint: str) -> Remembered | None:
@@ -33,10 +33,10 @@ def recall(work: Work, *, key: str, fingerprint: str) -> Remembered | None:
         return None
     if row.fingerprint != fingerprint:
         raise InputError("this idempotency key was used for something else; take a fresh one")
-    return Remembered(status=row.status, body=row.body)
+    return Remembered(status=row.status, body=row.body or {})
 
 
-def remember(work: Work, *, key: str, fingerprint: str, status: int, body: Mapping[str, Any] | None) -> None:
+def remember(work: Work, *, key: str, fingerprint: str, status: int, body: Mapping[str, Any]) -> None:
     """Remember the answer, in the same transaction as the write itself."""
     require(work.actor, Permission.SEE_CATALOG)
     key = checked_text(key, what="the idempotency key", least=1, most=128)
@@ -47,7 +47,7 @@ def remember(work: Work, *, key: str, fingerprint: str, status: int, body: Mappi
             key=key,
             fingerprint=fingerprint,
             status=status,
-            body=None if body is None else dict(body),
+            body=dict(body),
             created_at=work.now,
         )
     )

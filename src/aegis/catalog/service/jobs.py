@@ -9,7 +9,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import defer
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Job, Product, Release, Request, Summary, User
+from aegis.catalog.database.tables import Job, Product, Release, Request, Summary, User, is_id
 from aegis.catalog.records import Page, record_of
 from aegis.catalog.service import queue
 from aegis.catalog.service.catalog import Work
@@ -63,7 +63,7 @@ def start_advice(work: Work, *, product: str, measure: str | None = None, reques
 
 def job(work: Work, *, job_id: str) -> records.Job:
     """One job, with its result when it is done."""
-    return _view(work, _seen(work, job_id).id)
+    return _as_view(*_seen(work, _selected(), job_id))
 
 
 def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIRST) -> Page[records.Job]:
@@ -83,7 +83,8 @@ def list_jobs(work: Work, *, product: str | None = None, page: PageRequest = FIR
 
 def cancel(work: Work, *, job_id: str) -> records.Job:
     """Stop a job that waits or runs; what it had done is thrown away. A release that was being verified is refused."""
-    row = _seen(work, job_id, lock=True)
+    locking = _selected().with_for_update(key_share=True, of=Job).execution_options(populate_existing=True)
+    row, product_name, created_by = _seen(work, locking, job_id)
     is_advice = row.kind == queue.ADVISE
     require(work.actor, Permission.START_ADVICE if is_advice else Permission.WITHDRAW_RELEASE, row.product_id)
     queue.cancel(work, row)
@@ -91,8 +92,7 @@ def cancel(work: Work, *, job_id: str) -> records.Job:
     if release is not None and release.state == ReleaseState.RECEIVED:
         release.state, release.reason = ReleaseState.REFUSED, "its verification was cancelled"
         work.record("release refused", release, state=release.state, digest=release.digest)
-    work.session.flush()
-    return _view(work, row.id)
+    return _as_view(row, product_name, created_by)
 
 
 def latest_ranking(work: Work, *, product: str) -> records.Job | None:
@@ -143,14 +143,13 @@ def _same_advice(
     return next(same, None)
 
 
-def _seen(work: Work, job_id: str, *, lock: bool = False) -> Job:
+def _seen(work: Work, query: Select[*tuple[Any, ...]], job_id: str) -> Any:
+    """What the query finds of a job that the actor may know of."""
     require(work.actor, Permission.SEE_CATALOG)
-    row = by_id(work, Job, job_id, lock=lock)
-    if row is None or not (
-        may(work.actor, Permission.SEE_JOBS, row.product_id) and work.actor.token_product in (None, row.product_id)
-    ):
+    found = work.session.execute(query.where(Job.id == job_id)).one_or_none() if is_id(job_id) else None
+    if found is None or not may(work.actor, Permission.SEE_JOBS, found[0].product_id):
         raise NotFoundError("there is no such job; look at the list of jobs")
-    return row
+    return found
 
 
 def _selected() -> Select[*tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from aegis.catalog.database.tables import Configuration, JointVerdict, Product, 
 from aegis.catalog.records import MaskedPart, Together
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_whole
-from aegis.catalog.service.ledger_rows import Out, counted
+from aegis.catalog.service.ledger_rows import Out, all_out, counted, held_beside
 from aegis.catalog.service.notifications import NotificationKind, deciders, notify_of_request
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.request_steps import in_state
@@ -76,12 +76,15 @@ def _notify_of_broken_approvals(work: Work, product: Product) -> None:
         .order_by(Request.changed_at)
         .limit(_MOST_APPROVALS)
     ).all()
+    if not waiting:
+        return
+    used = {request.configuration_id for request in waiting}
+    approved = {row.id: row for row in work.session.scalars(select(Configuration).where(Configuration.id.in_(used)))}
+    out = all_out(work, product)
     for request in waiting:
-        approved = work.session.get(Configuration, request.configuration_id)
-        if approved is None:
-            continue
-        standing = standings(work, product, [approved], request)[approved.id]
-        if standing.standing is Together.BROKEN:
+        configuration = approved[str(request.configuration_id)]
+        held = held_beside(out, product, recipient=request.consumer_id)
+        if standings(work, product, [configuration], request, held=held)[configuration.id].standing is Together.BROKEN:
             notify_refused(work, request)
 
 
@@ -92,11 +95,16 @@ def part_of(configuration: Configuration, request: Request, product: Product) ->
 
 
 def standings(
-    work: Work, product: Product, configurations: Iterable[Configuration], request: Request
+    work: Work,
+    product: Product,
+    configurations: Iterable[Configuration],
+    request: Request,
+    *,
+    held: Sequence[Out] | None = None,
 ) -> dict[str, records.TogetherStanding]:
     """How maskings stand to earlier releases, by the id of the configuration, for the consumer and columns of a
-    request."""
-    out = counted(work, product, recipient=request.consumer_id)
+    request. ``held`` is what that consumer may hold, where it is known already."""
+    out = counted(work, product, recipient=request.consumer_id) if held is None else held
     policy = policy_of(product)
     listed = list(configurations)
     if policy is None or not out:

@@ -15,7 +15,7 @@ from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.certificates import NOTHING, certified_id
 from aegis.catalog.service.request_terms import asks_for_all
 from aegis.catalog.service.schema import policy_of
-from aegis.catalog.service.visible import by_id
+from aegis.catalog.service.visible import locked
 from aegis.catalog.states import ReleaseState
 from aegis.privacy.policy import Recipients
 from aegis.releases.hashed_json import START, link
@@ -40,16 +40,14 @@ class Out:
 
 def enter(work: Work, row: Release, *, recipient: str | None, despite: str | None) -> None:
     """Put a verified release on the ledger of its product; one that somebody else gets too is named again."""
-    product = by_id(work, Product, row.product_id, lock=True)
-    assert product is not None
+    product = locked(work, Product, row.product_id)
     _enter_earlier(work, product, besides=row.id)
     _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=recipient or ANYBODY, despite=despite))
 
 
 def note_withdrawal(work: Work, row: Release, *, taken: bool) -> None:
     """A release that is withdrawn before anybody took it home counts no longer; one that was taken counts for good."""
-    product = by_id(work, Product, row.product_id, lock=True)
-    assert product is not None
+    product = locked(work, Product, row.product_id)
     entered = any(entry.content["release"] == row.id for entry in entries_of(work, product.id))
     if taken and not entered:  # it left before there was a ledger
         _append(work, product, EntryKind.RELEASED, _content(row, product, recipient=ANYBODY, despite=None))
@@ -60,8 +58,11 @@ def note_withdrawal(work: Work, row: Release, *, taken: bool) -> None:
 
 def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
     """The releases that somebody who gets a release for ``recipient`` may hold too."""
-    policy = policy_of(product)
-    together = policy is None or policy.recipients is Recipients.TOGETHER
+    return held_beside(all_out(work, product), product, recipient=recipient)
+
+
+def all_out(work: Work, product: Product) -> list[Out]:
+    """Every release that is out and counts, whoever may hold it."""
     entries = entries_of(work, product.id)
     gone = {entry.content["release"] for entry in entries if entry.act == EntryKind.FORGOTTEN.value}
     released = {entry.content["release"] for entry in entries}
@@ -71,16 +72,20 @@ def counted(work: Work, product: Product, *, recipient: str) -> list[Out]:
         for row in verified(work, product.id)
         if row.id not in released
     ]
+    return [release for release in listed if release.release_id not in gone]
+
+
+def held_beside(out: Sequence[Out], product: Product, *, recipient: str) -> list[Out]:
+    """Of what is out the releases that this recipient may hold too."""
+    policy = policy_of(product)
+    if policy is None or policy.recipients is Recipients.TOGETHER:
+        return list(out)
     return [
         release
-        for release in listed
-        if release.release_id not in gone
-        and (
-            together
-            or release.recipients is Recipients.TOGETHER  # it was promised to hold whoever else has what
-            or ANYBODY in (recipient, release.recipient)
-            or recipient == release.recipient
-        )
+        for release in out
+        if release.recipients is Recipients.TOGETHER  # it was promised to hold whoever else has what
+        or ANYBODY in (recipient, release.recipient)
+        or recipient == release.recipient
     ]
 
 

@@ -37,6 +37,14 @@ def choice(work: Work) -> records.NotificationChoice:
     return _as_record(work, row)
 
 
+def check_webhook(catalog: Catalog, actor: Actor, url: str | None) -> None:
+    """Raise where a webhook leads nowhere or into a private network. Before `choose`: the name service may be slow, and
+    no lock of the database is held meanwhile; it is asked again whenever something is sent."""
+    require(actor, Permission.CHOOSE_NOTIFICATIONS)
+    if url:
+        checked_destination(read_address(url), networks=read_networks(catalog.settings.webhook_networks))
+
+
 def choose(
     work: Work, *, channel: str, mail_address: str | None = None, webhook_url: str | None = None
 ) -> records.NewNotificationChoice:
@@ -78,8 +86,7 @@ def _choose_mail(work: Work, row: NotificationChoice, mail_address: str | None) 
 
 
 def _choose_webhook(work: Work, row: NotificationChoice, webhook_url: str | None) -> str:
-    address = read_address(webhook_url or "")
-    checked_destination(address, networks=read_networks(work.settings.webhook_networks))  # and again when it is used
+    read_address(webhook_url or "")
     if webhook_url == row.webhook_url and row.webhook_secret is not None:
         return ""
     secret = base64.b64encode(secrets.token_bytes(32)).decode()
@@ -104,14 +111,9 @@ def confirm(catalog: Catalog, actor: Actor, *, code: str) -> records.Notificatio
         begin_attempt(work, name=actor.name, address=where)
     with catalog.write(actor) as work:
         row = work.session.get(NotificationChoice, actor.user_id, with_for_update=True)
-        expected_hash = (
-            None if row is None or row.code_expires_at is None or row.code_expires_at <= work.now else row.code_hash
-        )
-        if (
-            row is None
-            or expected_hash is None
-            or not hmac.compare_digest(expected_hash, hash_of(code.strip().lower()))
-        ):
+        waits = row is not None and row.code_expires_at is not None and row.code_expires_at > work.now
+        expected_hash = row.code_hash if row is not None and waits else None
+        if row is None or not hmac.compare_digest(expected_hash or "", hash_of(code.strip().lower())):
             raise InputError("the code is wrong or too old; look at the newest mail, or choose the address again")
         attempt_succeeded(work, name=actor.name, address=where)
         row.mail_confirmed_at, row.code_hash, row.code_expires_at = work.now, None, None

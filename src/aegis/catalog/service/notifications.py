@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any, cast
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import CursorResult, delete, func, or_, select, update
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import (
@@ -215,10 +216,9 @@ def see(work: Work, *, notification_id: str) -> records.Notification:
 def see_all(work: Work) -> int:
     """Note that everything was read; gives how many were new."""
     require(work.actor, Permission.MARK_NOTIFICATIONS)
-    unseen = (Notification.user_id == work.actor.user_id, Notification.seen_at.is_(None))
-    number = work.session.scalar(select(func.count()).where(*unseen)) or 0
-    work.session.execute(update(Notification).where(*unseen).values(seen_at=work.now))
-    return number
+    mine = update(Notification).where(Notification.user_id == work.actor.user_id)
+    seen = work.session.execute(mine.where(Notification.seen_at.is_(None)).values(seen_at=work.now))
+    return cast(CursorResult[Any], seen).rowcount
 
 
 def forget_old(work: Work) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import SignIn
@@ -37,17 +39,21 @@ def end_session(work: Work, *, session_id: str) -> None:
 def end_others(work: Work, *, secret: str) -> int:
     """End all of one's sessions but this one; gives how many."""
     require(work.actor, Permission.MANAGE_OWN_SESSIONS)
-    others = [row for row in _open(work) if row.hash != hash_of(secret)]
+    others = work.session.scalars(select(SignIn).where(*_mine(work), SignIn.hash != hash_of(secret))).all()
     _end(work, others)
     return len(others)
 
 
 def _open(work: Work) -> list[SignIn]:
-    mine = (SignIn.user_id == work.actor.user_id, SignIn.expires_at > work.now)
-    return list(work.session.scalars(select(SignIn).where(*mine).order_by(SignIn.last_seen_at.desc()).limit(MOST)))
+    latest = select(SignIn).where(*_mine(work)).order_by(SignIn.last_seen_at.desc())
+    return list(work.session.scalars(latest.limit(MOST)))
 
 
-def _end(work: Work, rows: list[SignIn]) -> None:
+def _mine(work: Work) -> tuple[ColumnElement[bool], ...]:
+    return SignIn.user_id == work.actor.user_id, SignIn.expires_at > work.now
+
+
+def _end(work: Work, rows: Sequence[SignIn]) -> None:
     for row in rows:
         work.session.delete(row)
         work.record("session ended", ("user", row.user_id))

@@ -129,7 +129,6 @@ class Permission(Enum):
     MARK_NOTIFICATIONS = "mark one's own notifications as read", _rule(scopes=_ASK + _PUSH + _DECIDE)
     CHOOSE_NOTIFICATIONS = "choose how to be notified", _rule(scopes=())
     MANAGE_PEOPLE = "manage people and their tokens", _rule(_ADMIN, scopes=(Scope.ADMIN,))
-    BACK_UP = "back up the catalog", _rule(_ADMIN, scopes=(Scope.ADMIN,))
 
 
 def may(actor: Actor, permission: Permission, product_id: str | None = None) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,22 +27,42 @@ from aegis.masking.transition import Partition, transition
 MOST_ROWS = 200
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What masks of a product are shown on: read once, however many are shown. ``entries`` None: without a summary."""
+
+    product: Product
+    entries: Sequence[Mapping[str, Any]] | None
+    hierarchies: Mapping[str, Hierarchy]
+
+
+def published(work: Work, *, product: str) -> Published:
+    """What `preview_on` shows masks of this product on."""
+    row = visible_product(work, product)
+    entries = of_current_summary(work, row.id, Summary.histograms)
+    return Published(product=row, entries=entries, hierarchies=known_hierarchies(work, row.id))
+
+
 def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Preview:
     """What a mask does to the published values of a column: never rows, never rare values. Nothing is written.
 
     ``mask`` is ``suppress``, ``{bucketize: {width: 10}}``, or a list of such.
     ``generalize`` takes a hierarchy that a configuration of the product already brought along.
     """
-    product_row = visible_product(work, product)
-    role = next((declared["role"] for declared in product_row.columns if declared["name"] == column), None)
+    return preview_on(published(work, product=product), column=column, mask=mask)
+
+
+def preview_on(published: Published, *, column: str, mask: Any) -> records.Preview:
+    """The same, of one mask among several."""
+    role = next((declared["role"] for declared in published.product.columns if declared["name"] == column), None)
     if role is None:
         raise RoleError("the product has no such column; look at its schema")
     if role == Role.IDENTIFYING:
         raise RoleError("nothing is published of an identifying column; releases suppress it unless it is masked")
     check_chain(mask)
     checked_document(mask, what="the mask")
-    histogram = _published(work, product_row, column)
-    built, change = _applied(mask, histogram, known_hierarchies(work, product_row.id), column)
+    histogram = _histogram(published.entries, column)
+    built, change = _applied(mask, histogram, published.hierarchies, column)
     shown = shown_values(histogram.domain) + (["missing"] if histogram.domain.missing else [])
     counts = [shown_count(count) for count in histogram.counts.tolist()]
     masked: list[str | None] = [None] * len(shown)
@@ -68,8 +90,7 @@ def preview(work: Work, *, product: str, column: str, mask: Any) -> records.Prev
     )
 
 
-def _published(work: Work, product: Product, column: str) -> Histogram:
-    entries = of_current_summary(work, product.id, Summary.histograms)
+def _histogram(entries: Sequence[Mapping[str, Any]] | None, column: str) -> Histogram:
     if entries is None:
         raise ConflictError("the product has no summary yet, so no values are published; push one first")
     entry = next((entry for entry in entries if entry["column"] == column), None)
@@ -80,7 +101,7 @@ def _published(work: Work, product: Product, column: str) -> Histogram:
 
 
 def _applied(
-    spec: Any, histogram: Histogram, hierarchies: dict[str, Hierarchy], column: str
+    spec: Any, histogram: Histogram, hierarchies: Mapping[str, Hierarchy], column: str
 ) -> tuple[Mask, Partition | None]:
     """The mask, and what becomes of each value; None where that is drawn at random, and nothing is worked out then."""
     with well_formed(MaskError, "the mask cannot be applied to this column; check its parameters"):

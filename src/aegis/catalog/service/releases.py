@@ -32,8 +32,8 @@ from aegis.catalog.service.present_policy import present_policy
 from aegis.catalog.service.request_steps import effective_state, in_state, move
 from aegis.catalog.service.request_terms import check_columns, check_terms
 from aegis.catalog.service.requests import notify_revoked, seen_request
-from aegis.catalog.service.signing_keys import check_signed
-from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.signing_keys import check_still_signed
+from aegis.catalog.service.visible import by_id, locked, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, NotFoundError, VerificationError
 
@@ -56,13 +56,11 @@ def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
         raise ConflictError("only a verified release fulfils a request; push another one")
     if row.configuration_id is None or row.configuration_id != request.configuration_id:
         raise ConflictError("the release was made with another configuration than the approved one; push one with that")
-    product = by_id(work, Product, row.product_id, lock=True)  # from here on nothing else enters its ledger
-    assert product is not None
+    product = locked(work, Product, row.product_id)  # from here on nothing else enters its ledger
     check_columns(row.certificate["release"]["columns"], request, product)
     check_terms(request, product, row.certificate)
     check_meant_for(row.certificate, request.id)
-    text = None if row.signature is None else row.signature["text"]
-    check_signed(work, certificate=row.certificate, signature=text, user_id=row.pushed_by)
+    check_still_signed(work, row)
     present = present_policy(row.certificate, product)
     if present.standing is not Standing.SATISFIED:
         raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
@@ -116,8 +114,7 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
         .order_by(Request.id)
         .with_for_update(key_share=True)
     ).all()
-    row = by_id(work, Release, release_id, lock=True)
-    assert row is not None
+    row = locked(work, Release, seen.id)
     check_step(row.state, ReleaseState.WITHDRAWN, what="the release")
     was_out = row.state == ReleaseState.VERIFIED
     row.state, row.reason = ReleaseState.WITHDRAWN, checked
@@ -150,10 +147,14 @@ def release(work: Work, *, release_id: str) -> records.Release:
     return _seen(work, release_id).record
 
 
-def list_releases(work: Work, *, product: str, page: PageRequest = FIRST) -> Page[records.Release]:
+def list_releases(
+    work: Work, *, product: str, state: ReleaseState | None = None, page: PageRequest = FIRST
+) -> Page[records.Release]:
     """The releases of a product that one may see, the newest first."""
     product_row = visible_product(work, product)
     query = _selected().where(Release.product_id == product_row.id)
+    if state is not None:
+        query = query.where(Release.state == state)
     if not may(work.actor, Permission.SEE_RELEASES, product_row.id):
         of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
         query = query.where(Release.id.in_(of_mine)).add_columns(*_own).params(me=work.actor.user_id)
@@ -225,7 +226,8 @@ def release_view(work: Work, release_id: str) -> records.Release:
 def _as_view(row: Release, product: Product, pushed_by: str, downloads: int, *of_consumer: Any) -> records.Release:
     """A release as those see it who work on its product, or with `_own` as its consumer does.
 
-    A consumer sees neither whose request it was made for, unless it is their own, nor how often others took it.
+    A consumer sees neither whose request it was made for, unless it is their own, nor how often others took it, nor
+    what attacks found, which names other releases.
     """
     request_id, taken = of_consumer or (row.request_id, downloads)
     return record_of(
@@ -237,7 +239,7 @@ def _as_view(row: Release, product: Product, pushed_by: str, downloads: int, *of
         downloads=taken,
         present_policy=_standing(row, product),
         signed_by=None if row.signature is None else row.signature["key"],
-        attacks=tuple(records.ArrivalAttack(**attack) for attack in row.attacks or ()),
+        attacks=() if of_consumer else tuple(records.ArrivalAttack(**attack) for attack in row.attacks or ()),
     )
 
 

@@ -25,7 +25,6 @@ from aegis.catalog.database.tables import (
     Token,
     User,
     UtcTime,
-    new_id,
 )
 from aegis.catalog.records import Scope
 from aegis.catalog.service.catalog import Catalog, Work
@@ -261,8 +260,8 @@ def actor_of_rows(
     )
 
 
-def begin_attempt(work: Work, *, name: str, address: str) -> str:
-    """Count an attempt as failed before it is made, and give its id; `TooManyAttemptsError` while it comes too early.
+def begin_attempt(work: Work, *, name: str, address: str) -> None:
+    """Count an attempt as failed before it is made; `TooManyAttemptsError` while it comes too early.
 
     Nobody is locked out: after a few failures for a name from an address the next try *from there* has to wait, each
     time twice as long up to a minute. Elsewhere the same name signs in as always. That a try counts before its outcome
@@ -287,9 +286,7 @@ def begin_attempt(work: Work, *, name: str, address: str) -> str:
             raise TooManyAttemptsError(
                 f"too many sign-ins failed; the next one may come in {wait} seconds", retry_after_seconds=wait
             )
-    attempt = Attempt(id=new_id(), name=name, address=address, at=work.now)
-    work.session.add(attempt)
-    return attempt.id
+    work.session.add(Attempt(name=name, address=address, at=work.now))
 
 
 def attempt_succeeded(work: Work, *, name: str, address: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import ProviderKey
+from aegis.catalog.database.tables import ProviderKey, Release
 from aegis.catalog.records import record_of
 from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.checks import checked_line
@@ -80,6 +80,12 @@ def check_signed(
         raise VerificationError("the release is signed with a key that was revoked; sign it with another one")
     check_signature(certificate, read, PublicKey.parse(row.public))
     return {"key": read.key, "text": read.to_json()}
+
+
+def check_still_signed(work: Work, release: Release) -> None:
+    """Raise where the key that a release was signed with was revoked since, or a signature is asked for by now."""
+    text = None if release.signature is None else release.signature["text"]
+    check_signed(work, certificate=release.certificate, signature=text, user_id=release.pushed_by)
 
 
 def _mine(work: Work) -> list[ProviderKey]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Product, Token, User, is_id
@@ -51,7 +52,9 @@ def create_token(
     return records.NewToken(token=view, text=text)
 
 
-def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = FIRST) -> Page[records.Token]:
+def list_tokens(
+    work: Work, *, user_id: str | None = None, valid: bool = False, page: PageRequest = FIRST
+) -> Page[records.Token]:
     """One's own tokens, or for an administrator those of somebody else; the newest first."""
     if user_id is not None and user_id != work.actor.user_id:
         require(work.actor, Permission.MANAGE_PEOPLE)
@@ -59,12 +62,9 @@ def list_tokens(work: Work, *, user_id: str | None = None, page: PageRequest = F
         require(work.actor, Permission.MANAGE_OWN_TOKENS)
     if user_id is not None and not is_id(user_id):
         raise NotFoundError("there is no such person; look at the list of people")
-    query = (
-        select(Token, User.name, Product.name)
-        .join(User, User.id == Token.user_id)
-        .outerjoin(Product, Product.id == Token.product_id)
-        .where(Token.user_id == (user_id or work.actor.user_id))
-    )
+    query = _selected().where(Token.user_id == (user_id or work.actor.user_id))
+    if valid:
+        query = query.where(Token.revoked_at.is_(None), Token.expires_at > work.now)
     keys = (Token.created_at, Token.id)
     return page_of(work.session, query, partial(_view, work), keys=keys, page=page, descending=True)
 
@@ -73,20 +73,22 @@ def revoke_token(work: Work, *, token_id: str) -> records.Token:
     """Make a token useless at once; twice is no error."""
     require(work.actor, Permission.SEE_CATALOG)
     token = by_id(work, Token, token_id, lock=True)
-    needed = Permission.MANAGE_OWN_TOKENS
-    if token is None or token.user_id != work.actor.user_id:
-        needed = Permission.MANAGE_PEOPLE
-    if token is None or not may(work.actor, needed):
-        if token is not None and token.user_id == work.actor.user_id:
-            require(work.actor, needed)  # says why not: existence is no secret to the owner
+    if token is not None and token.user_id == work.actor.user_id:
+        require(work.actor, Permission.MANAGE_OWN_TOKENS)  # says why not: existence is no secret to the owner
+    elif token is None or not may(work.actor, Permission.MANAGE_PEOPLE):
         raise NotFoundError("there is no such token; look at the list of tokens")
     if token.revoked_at is None:
         token.revoked_at = work.now
         work.record("token revoked", token)
-    owner = work.session.get(User, token.user_id)
-    product = None if token.product_id is None else work.session.get(Product, token.product_id)
-    assert owner is not None
-    return _view(work, token, owner.name, None if product is None else product.name)
+    return _view(work, *work.session.execute(_selected().where(Token.id == token.id)).one())
+
+
+def _selected() -> Select[*tuple[Any, ...]]:
+    return (
+        select(Token, User.name, Product.name)
+        .join(User, User.id == Token.user_id)
+        .outerjoin(Product, Product.id == Token.product_id)
+    )
 
 
 def _view(work: Work, token: Token, user_name: str, product_name: str | None) -> records.Token:

@@ -71,3 +71,10 @@ def by_id(work: Work, table: type[RowType], key: Any, *, lock: bool = False) -> 
     if not is_id(key):
         return None
     return work.session.get(table, key, with_for_update={"key_share": True} if lock else None, populate_existing=lock)
+
+
+def locked(work: Work, table: type[RowType], key: str) -> RowType:
+    """The row with this id, which something refers to, locked as by `by_id`."""
+    row = by_id(work, table, key, lock=True)
+    assert row is not None
+    return row

@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Self
 
+from aegis.catalog.records import read, write
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.queue import Claimed
 from aegis.catalog.settings import Settings
@@ -36,7 +36,7 @@ class JobProcess:
     """Does jobs in another process; use it as the runner of a worker."""
 
     def __init__(self, *, database_url: str, storage: str | Path, settings: Settings) -> None:
-        self._start_line = {"database": database_url, "storage": str(storage), "settings": asdict(settings)}
+        self._start_line = {"database": database_url, "storage": str(storage), "settings": write(Settings, settings)}
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
@@ -52,7 +52,7 @@ class JobProcess:
         try:
             process = self._alive()
             assert process.stdin is not None
-            process.stdin.write(json.dumps(asdict(claimed)).encode() + b"\n")
+            process.stdin.write(json.dumps(write(Claimed, claimed)).encode() + b"\n")
             process.stdin.flush()
             return self._followed(process, progress)
         except BrokenPipeError:
@@ -110,7 +110,7 @@ class JobProcess:
                     if "error" in message:
                         raise (EngineError if message["retry"] else InputError)(message["error"])
                     if "result" in message:
-                        return Measured(reason=message["reason"], result=message["result"])
+                        return read(Measured, message)
                     progress(message["done"], message["total"], message["what"])
 
     def _ended(self) -> TooLargeError | EngineError:
@@ -174,7 +174,7 @@ def main() -> int:
     os.dup2(2, 1)  # whatever a library prints is no answer
     report = _Reported(answers)
     start = json.loads(sys.stdin.readline())
-    settings = Settings(**start["settings"])
+    settings = read(Settings, start["settings"])
     try:
         opened = Catalog.open(start["database"], start["storage"], settings=settings, pool_size=2)
     except AegisError as error:  # the database may be restarting; the job that waits is tried again
@@ -185,7 +185,7 @@ def main() -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (settings.job_file_bytes, settings.job_file_bytes))
         report.send({"ready": True})
         for line in sys.stdin:
-            claimed = Claimed(**json.loads(line))
+            claimed = read(Claimed, json.loads(line))
             try:
                 measured = do_job(catalog, claimed, report)
             except AegisError as error:
@@ -195,7 +195,7 @@ def main() -> int:
             except Exception as error:  # its message may quote a record
                 report.send({"error": f"the job broke off ({type(error).__name__})", "retry": False})
             else:
-                report.send({"result": measured.result, "reason": measured.reason})
+                report.send(write(Measured, measured))
     return 0
 
 

@@ -13,11 +13,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from aegis.catalog.service import queue
 from aegis.catalog.service.audit_log import keep_up
-from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.expiry import any_due, database_time, expire_due, notify_expiring
 from aegis.catalog.service.notifications import forget_old
 from aegis.catalog.service.permissions import SYSTEM
@@ -253,24 +254,26 @@ def do_job(catalog: Catalog, claimed: Claimed, progress: JobProgress) -> Measure
 
 
 def _run(catalog: Catalog, claimed: Claimed, worker: str, stop: threading.Event, runner: Runner) -> None:
-    unneeded: str | None = None
     with _Heart(catalog, claimed, worker, stop) as heart:
         measured = runner(catalog, claimed, heart)
+    finish = partial(queue.finish, job_id=claimed.id, worker=worker, result=measured.result)
+    if not _ended(catalog, claimed, finish, measured):
+        raise LostJobError
+
+
+def _end_badly(catalog: Catalog, claimed: Claimed, worker: str, error: str) -> None:
+    fail = partial(queue.fail, job_id=claimed.id, worker=worker, error=error)
+    _ended(catalog, claimed, fail, Measured(reason=f"it could not be verified: {error}", result={}))
+
+
+def _ended(catalog: Catalog, claimed: Claimed, end: Callable[[Work], bool], measured: Measured) -> bool:
+    """Write down how a job ended, with what that means for a release; False if it is not this worker's any more."""
+    unneeded: str | None = None
     with catalog.write(SYSTEM) as work:
-        if not queue.finish(work, job_id=claimed.id, worker=worker, result=measured.result):
-            raise LostJobError
+        if not end(work):
+            return False
         if claimed.kind == queue.VERIFY_RELEASE:
             unneeded = settle(work, claimed, measured)
     if unneeded is not None:
         remove_unneeded(catalog, unneeded)
-
-
-def _end_badly(catalog: Catalog, claimed: Claimed, worker: str, error: str) -> None:
-    unneeded: str | None = None
-    with catalog.write(SYSTEM) as work:
-        if not queue.fail(work, job_id=claimed.id, worker=worker, error=error):
-            return
-        if claimed.kind == queue.VERIFY_RELEASE:
-            unneeded = settle(work, claimed, Measured(reason=f"it could not be verified: {error}", result={}))
-    if unneeded is not None:
-        remove_unneeded(catalog, unneeded)
+    return True

@@ -29,9 +29,9 @@ from aegis.catalog.service.queue import Claimed
 from aegis.catalog.service.releases import provision
 from aegis.catalog.service.request_steps import effective_state
 from aegis.catalog.service.request_terms import check_terms
-from aegis.catalog.service.signing_keys import check_signed
-from aegis.catalog.service.visible import by_id
-from aegis.catalog.states import KEPT_RELEASES, ReleaseState, RequestState, check_step
+from aegis.catalog.service.signing_keys import check_still_signed
+from aegis.catalog.service.visible import by_id, locked
+from aegis.catalog.states import KEPT_RELEASES, ReleaseState, RequestState
 from aegis.catalog.worker.arrival_attacks import MOST_HELD, attack_on_arrival
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import AegisError, DataError, TooLargeError, VerificationError
@@ -105,61 +105,54 @@ def settle(work: Work, claimed: Claimed, measured: Measured) -> str | None:
     """Write the outcome down, with the request it fulfils; gives the digest of a file that is not needed any more."""
     seen = work.session.get_one(Release, claimed.subject_id)
     request = None if seen.request_id is None else by_id(work, Request, seen.request_id, lock=True)
-    row = by_id(work, Release, seen.id, lock=True)
-    assert row is not None
+    row = locked(work, Release, seen.id)
     if row.state != ReleaseState.RECEIVED:
         return row.digest  # withdrawn meanwhile
-    reason = measured.reason
-    if reason is None and request is not None:
-        state = effective_state(request, work.now)
-        if state is not RequestState.APPROVED:
-            reason = f"the request is {state} meanwhile"
-    product = by_id(work, Product, row.product_id, lock=True)  # from here on nothing else enters its ledger
-    assert product is not None
-    if reason is None:
-        present = present_policy(row.certificate, product)
-        reason = None if present.standing is Standing.SATISFIED else f"the product changed meanwhile: {present.said}"
-    despite: str | None = None
-    if reason is None:
-        try:
-            if request is not None:
-                check_terms(request, product, row.certificate)
-            text = None if row.signature is None else row.signature["text"]
-            check_signed(work, certificate=row.certificate, signature=text, user_id=row.pushed_by)
-        except VerificationError as error:
-            reason = str(error)
-    if reason is None:
-        try:
-            despite = ledger.check_arrival(
-                work, product, certificate=row.certificate, digest=row.digest, request=request
-            )
-        except VerificationError as error:
-            reason = str(error)
-            if request is not None:
-                judged_together.notify_refused(work, request)
+    product = locked(work, Product, row.product_id)  # from here on nothing else enters its ledger
     row.attacks = list(measured.attacks)
-    state_now = ReleaseState.VERIFIED if reason is None else ReleaseState.REFUSED
-    check_step(ReleaseState.RECEIVED, state_now, what="the release")
-    row.state, row.reason = state_now, reason
-    work.record("release verified" if reason is None else "release refused", row, state=row.state, digest=row.digest)
-    if reason is None:
-        work.session.flush()
-        ledger_rows.enter(work, row, recipient=None if request is None else request.consumer_id, despite=despite)
-    if reason is None and request is not None:
-        provision(work, request, row)
-    if reason is not None:
-        title = work.session.get_one(Product, row.product_id).title
+    try:
+        despite = _checked(work, row, product, request, measured)
+    except VerificationError as error:
+        row.state, row.reason = ReleaseState.REFUSED, str(error)
+        work.record("release refused", row, state=row.state, digest=row.digest)
         notify(
             work,
             [row.pushed_by],
             NotificationKind.REFUSED,
-            words=f"The release {row.file_name} of “{title}” was refused; its page says why.",
+            words=f"The release {row.file_name} of “{product.title}” was refused; its page says why.",
             path=f"/releases/{row.id}",
             product_id=row.product_id,
             key=f"{NotificationKind.REFUSED.value} {row.id}",
         )
+        return row.digest
+    row.state = ReleaseState.VERIFIED
+    work.record("release verified", row, state=row.state, digest=row.digest)
     work.session.flush()
-    return None if reason is None else row.digest
+    ledger_rows.enter(work, row, recipient=None if request is None else request.consumer_id, despite=despite)
+    if request is not None:
+        provision(work, request, row)
+    return None
+
+
+def _checked(work: Work, row: Release, product: Product, request: Request | None, measured: Measured) -> str | None:
+    """Raise where the release does not hold, or something changed since it arrived; gives the reason where it leaves
+    despite the ledger."""
+    if measured.reason is not None:
+        raise VerificationError(measured.reason)
+    if request is not None and (state := effective_state(request, work.now)) is not RequestState.APPROVED:
+        raise VerificationError(f"the request is {state} meanwhile")
+    present = present_policy(row.certificate, product)
+    if present.standing is not Standing.SATISFIED:
+        raise VerificationError(f"the product changed meanwhile: {present.said}")
+    if request is not None:
+        check_terms(request, product, row.certificate)
+    check_still_signed(work, row)
+    try:
+        return ledger.check_arrival(work, product, certificate=row.certificate, digest=row.digest, request=request)
+    except VerificationError:
+        if request is not None:
+            judged_together.notify_refused(work, request)
+        raise
 
 
 _DRAFT_SECONDS = 24 * 3600.0
@@ -168,7 +161,9 @@ _DRAFT_SECONDS = 24 * 3600.0
 def remove_unneeded(catalog: Catalog, digest: str) -> bool:
     """Remove a file unless a summary or a release still needs it; gives whether it was removed."""
     # Nobody can be between keeping a file and committing the row that names it while this lock is held.
-    with catalog.store.referring(removing=True), catalog.read(SYSTEM) as work:
+    with catalog.store.referring(removing=True) as alone, catalog.read(SYSTEM) as work:
+        if not alone:
+            return False  # the sweep comes by later
         for needed in (
             select(Summary.id).where(Summary.digest == digest),
             select(Release.id).where(Release.digest == digest, Release.state.in_(KEPT_RELEASES)),

@@ -17,8 +17,9 @@ from pydantic import (
     StringConstraints,
 )
 
-from aegis.catalog.records import Scope, UserRole
+from aegis.catalog.records import LINE, JointVerdict, Name, Scope, UserRole
 from aegis.catalog.service.checks import checked_document
+from aegis.catalog.service.notifications import Channel
 from aegis.commands.advise import Advise
 from aegis.commands.configurations import Generate
 from aegis.data.kind import Kind
@@ -26,13 +27,10 @@ from aegis.data.schema import Role as ColumnRole
 from aegis.operation import Field as OptionField
 from aegis.operation import fields_of
 
-# Control characters have no business in names, and a zero byte cannot be stored at all.
-_LINE = r"^[^\x00-\x1f\x7f]*$"
 _TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
 _LARGEST = 50_000
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_LINE)]
-Line = Annotated[str, StringConstraints(max_length=300, pattern=_LINE)]
+Line = Annotated[str, StringConstraints(max_length=300, pattern=LINE)]
 Text = Annotated[str, StringConstraints(max_length=20_000, pattern=_TEXT)]
 Slug = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$")]
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
@@ -190,36 +188,11 @@ class Decision(Body):
     version: Version | None = None
 
 
-ContentId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12,64}$")]
-
-
-class Part(Body):
-    """A masking of some of the columns, or of all that do not identify people."""
-
-    content_id: ContentId
-    columns: Annotated[list[Name], Field(max_length=2_000)] | None = None
-
-
-class Broken(Body):
-    """A model that does not hold, and for how many records."""
-
-    model: Name
-    records: Annotated[int, Field(ge=0, le=2**53)]
-
-
-class Verdict(Body):
-    """What several maskings of the table show together."""
-
-    parts: Annotated[list[Part], Field(min_length=2, max_length=50)]
-    satisfied: bool
-    broken: Annotated[list[Broken], Field(max_length=20)] = []
-
-
 class JointVerdicts(Body):
     """What a provider judged under a policy."""
 
     policy_id: Name
-    verdicts: Annotated[list[Verdict], Field(min_length=1, max_length=5_000)]
+    verdicts: Annotated[list[JointVerdict], Field(min_length=1, max_length=5_000)]
 
 
 class CatalogRequestMessage(BaseModel):
@@ -235,7 +208,7 @@ class NewSigningKey(Body):
     """The public part of a key, and what one calls it."""
 
     name: Name
-    public: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_LINE)]
+    public: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=LINE)]
 
 
 class Revocation(Body):
@@ -308,12 +281,12 @@ class NewToken(Body):
 class NotificationChoice(Body):
     """How to be notified: `inbox` (there only), `mail` or `webhook`, with the address of that one."""
 
-    channel: Annotated[str, StringConstraints(pattern=r"^(inbox|mail|webhook)$")]
-    mail_address: Annotated[str, StringConstraints(max_length=254, pattern=_LINE)] | None = None
-    webhook_url: Annotated[str, StringConstraints(max_length=2_000, pattern=_LINE)] | None = None
+    channel: Channel
+    mail_address: Annotated[str, StringConstraints(max_length=254, pattern=LINE)] | None = None
+    webhook_url: Annotated[str, StringConstraints(max_length=2_000, pattern=LINE)] | None = None
 
 
 class MailCode(Body):
     """The code that came by mail."""
 
-    code: Annotated[str, StringConstraints(min_length=1, max_length=20, pattern=_LINE)]
+    code: Annotated[str, StringConstraints(min_length=1, max_length=20, pattern=LINE)]

@@ -112,17 +112,12 @@ _FORM: dict[str, Any] = {
                     "type": "object",
                     "required": ["certificate", "file"],
                     "properties": {
-                        "certificate": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "The .certificate.json; it comes before the file.",
-                        },
-                        "signature": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "The .sig beside the certificate, where it is signed; before the file.",
-                        },
-                        "file": {"type": "string", "format": "binary", "description": "The released table."},
+                        name: {"type": "string", "format": "binary", "description": words}
+                        for name, words in (
+                            ("certificate", "The .certificate.json; it comes before the file."),
+                            ("signature", "The .sig beside the certificate, where it is signed; before the file."),
+                            ("file", "The released table."),
+                        )
                     },
                 },
                 "encoding": {
@@ -195,7 +190,7 @@ def _signature_and_file(parts: Multipart) -> tuple[bytes | None, Part]:
     response_class=Response,
     responses={
         200: {
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "content": {"application/octet-stream": _BINARY},
             "headers": {
                 PRESENT_POLICY: {
                     "description": "Whether it satisfies the policy that the product has now.",

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS
-from aegis.catalog.records import JointVerdict, Page
+from aegis.catalog.records import JointVerdict, Name
 from aegis.catalog.server.api import bodies
-from aegis.catalog.server.api.bodies import Id, Line, Moment, Name, ProductRef, Slug
+from aegis.catalog.server.api.bodies import Id, Line, Moment, ProductRef, Slug
 from aegis.catalog.server.api.calls import ApiRouter, Origin, SessionSecret, Write
 from aegis.catalog.service import (
     audit_log,
@@ -35,7 +35,6 @@ from aegis.catalog.service import (
     tokens,
 )
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.states import RequestState
 from aegis.errors import NotFoundError
 
@@ -107,14 +106,20 @@ def see_all(work: Work) -> records.Seen:
 of_notifications.writes("/notifications/seen", "Everything was read", see_all)
 of_notifications.writes("/notifications/{notification_id}/seen", "One was read", notifications.see)
 of_notifications.reads("/me/notifications", "How am I notified?", notification_choices.choice)
-of_notifications.writes(
-    "/me/notifications",
-    "Choose how to be notified",
-    notification_choices.choose,
-    body=bodies.NotificationChoice,
-    method="PUT",
-    shown_once="secret",
+
+
+@of_notifications.put(
+    "/me/notifications", response_model=records.NewNotificationChoice, summary="Choose how to be notified"
 )
+def choose(call: Write, body: bodies.NotificationChoice) -> Response:
+    """Choose how to be notified. A new mail address is sent a code; a new webhook gets a secret, shown once."""
+    notification_choices.check_webhook(call.catalog, call.actor, body.webhook_url)
+    return call.once(
+        records.NewNotificationChoice,
+        lambda work: notification_choices.choose(work, **body.keywords()),
+        body=body,
+        shown_once="secret",
+    )
 
 
 @of_notifications.post("/me/notifications/code", summary="Confirm a mail address")
@@ -283,29 +288,11 @@ of_jobs.reads("/jobs/{job_id}", "One job", jobs.job)
 of_jobs.writes("/jobs/{job_id}/cancel", "Cancel a job", jobs.cancel)
 
 of_audit = ApiRouter(prefix="/audit", tags=["audit"])
-
-
-def list_audit(
-    work: Work,
-    *,
-    page: PageRequest,
-    product: str | None = None,
-    subject_id: str | None = None,
-    actor: str | None = None,
-    action: str | None = None,
-    since: Moment | None = None,
-    until: Moment | None = None,
-) -> Page[records.Act]:
-    """What happened, the newest first: of a product for its provider and expert, of everything for administrators."""
-    chosen = audit_log.AuditFilter(actor=actor, action=action, since=since, until=until)
-    return audit_log.list_audit(work, product=product, subject_id=subject_id, wanted=chosen, page=page)
-
-
 _Act = Annotated[str, Field(json_schema_extra={"enum": sorted(ACTS)})]
 of_audit.reads(
     "",
     "What happened",
-    list_audit,
+    audit_log.list_audit,
     takes={
         "product": OfProduct,
         "subject_id": Annotated[Id | None, Query(description="Only what happened to the thing with this id.")],

@@ -22,7 +22,7 @@ SCOPES = (
     (Scope.PUSH, "push", "register products, push summaries and releases"),
     (Scope.REQUEST, "request", "ask for access and download"),
     (Scope.DECIDE, "decide", "propose configurations and decide requests"),
-    (Scope.ADMIN, "admin", "people, the whole audit, backups"),
+    (Scope.ADMIN, "admin", "people and the whole audit"),
 )
 
 

@@ -17,7 +17,6 @@ from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head, product_of
 from aegis.catalog.server.pages.words import level_words
 from aegis.catalog.service import audit_log, people
-from aegis.catalog.service.audit_log import AuditFilter
 from aegis.catalog.service.paging import MOST, PageRequest
 from aegis.catalog.service.permissions import Permission
 from aegis.catalog.service.products import product_choices
@@ -74,7 +73,7 @@ def _filtered(context: PageContext, *, product: str | None) -> tuple[PageContext
     chosen = FilterForm.of(context.query)
     try:
         with context.read() as work:
-            page = audit_log.list_audit(work, product=product, wanted=chosen.wanted(), page=context.page_request)
+            page = audit_log.list_audit(work, product=product, page=context.page_request, **chosen.wanted())
     except (InputError, NotFoundError) as error:
         return replace(context, problem=error), chosen, Page(items=())
     return context, chosen, page
@@ -133,15 +132,15 @@ class FilterForm:
     def is_empty(self) -> bool:
         return not any(getattr(self, name) for name in FIELDS)
 
-    def wanted(self) -> AuditFilter:
+    def wanted(self) -> dict[str, Any]:
         """What the service is asked for; `InputError` where a field makes no sense."""
         until = _day(self.until)
-        return AuditFilter(
-            actor=self.actor or None,
-            action=self.action or None,
-            since=_day(self.since),
-            until=None if until is None else until + datetime.timedelta(days=1),
-        )
+        return {
+            "actor": self.actor or None,
+            "action": self.action or None,
+            "since": _day(self.since),
+            "until": None if until is None else until + datetime.timedelta(days=1),
+        }
 
 
 def _day(text: str) -> datetime.datetime | None:

@@ -15,6 +15,7 @@ from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.worker import clinic_example
 from aegis.errors import ConflictError, NotPermittedError
 from aegis.report.figures import count
+from aegis.report.page import Fact
 
 routes = PageRoutes()
 
@@ -54,16 +55,16 @@ def _lead(context: PageContext, view: records.Overview) -> str:
     return "Nothing waits for you."
 
 
-def _facts(context: PageContext, view: records.Overview) -> list[tuple[str, str, str]]:
-    facts = [("products in the catalog", f"{view.products:,}", "")]
+def _facts(context: PageContext, view: records.Overview) -> list[Fact]:
     actor = context.actor
+    numbers = {"products in the catalog": view.products}
     if actor.is_admin or actor.holds_anywhere(UserRole.EXPERT):
-        facts.append(("to decide", f"{view.requests_to_decide:,}", ""))
+        numbers["to decide"] = view.requests_to_decide
     if actor.is_admin or actor.holds_anywhere(UserRole.PROVIDER):
-        facts.append(("to fulfil", f"{view.requests_to_fulfil:,}", ""))
+        numbers["to fulfil"] = view.requests_to_fulfil
     if actor.is_admin or actor.holds_anywhere(UserRole.CONSUMER):
-        facts += [("your requests", f"{view.requests_of_mine:,}", ""), ("ready", f"{view.downloads_ready:,}", "")]
-    return facts
+        numbers |= {"your requests": view.requests_of_mine, "ready": view.downloads_ready}
+    return [Fact(term=term, value=f"{number:,}") for term, number in numbers.items()]
 
 
 def _cards(context: PageContext) -> list[Card]:

@@ -9,7 +9,7 @@ from typing import Any
 from aegis.catalog import records
 from aegis.catalog.server.errors import sentence
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.previews import preview as preview_of
+from aegis.catalog.service.previews import preview_on, published
 from aegis.errors import ConflictError, InputError
 from aegis.report.figures import count
 
@@ -38,11 +38,11 @@ class ShownPreview:
 
 def previews(work: Work, *, product: str, content: Mapping[str, Any]) -> list[ShownPreview]:
     """Each column under the mask that a configuration puts on it; a mask that cannot be shown says why."""
-    shown = []
+    shown, on = [], published(work, product=product)
     for column, spec in content.get("masks", {}).items():
         mask = with_hierarchy(spec, column, content.get("hierarchies") or {})
         try:
-            shown.append(_shown(preview_of(work, product=product, column=column, mask=mask)))
+            shown.append(_shown(preview_on(on, column=column, mask=mask)))
         except (InputError, ConflictError) as error:
             shown.append(ShownPreview(column=column, words="", said=sentence(error), groups=()))
     return shown

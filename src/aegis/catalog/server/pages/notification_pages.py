@@ -60,12 +60,14 @@ def choose(context: PageContext) -> Response:
     """The secret of a new webhook is on this one answer and never again."""
     form = context.form
     channel = form.text("channel")
+    webhook_url = form.text("webhook_url") if channel == "webhook" else None
+    notification_choices.check_webhook(context.catalog, context.actor, webhook_url)
     with context.write() as work:
         made = notification_choices.choose(
             work,
             channel=channel,
             mail_address=form.text("mail_address") if channel == "mail" else None,
-            webhook_url=form.text("webhook_url") if channel == "webhook" else None,
+            webhook_url=webhook_url,
         )
     if made.secret:
         return show_choice(context, secret=made.secret)

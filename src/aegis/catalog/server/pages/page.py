@@ -151,9 +151,9 @@ class PageContext:
     def write(self) -> AbstractContextManager[Work]:
         return self.catalog.write(self.actor)
 
-    def render(self, template: str, *, status: int = 200, **names: Any) -> Response:
+    def render(self, template: str, **names: Any) -> Response:
         """A page of the console, with the problem of the form that was sent."""
-        problem = self.problem
+        problem, status = self.problem, 200
         if problem is not None:
             # A wrong password in a form is no lost session.
             status = 422 if isinstance(problem, NotSignedInError) and self.is_signed_in else problem.http_status
@@ -190,18 +190,8 @@ class PageContext:
 
     def refuse(self, error: AegisError) -> Response:
         """The page that says why something was refused; its words hold no cell value."""
-        status = error.http_status
-        back, back_words = ("/", "Back to the start") if self.is_signed_in else ("/sign-in", "Sign in")
-        response = self.render(
-            "error.html",
-            status=status,
-            title=TITLES.get(status, "That did not work"),
-            words=sentence(error),
-            back=back,
-            back_words=back_words,
-        )
-        response.headers.update(_page_headers(error))
-        return response
+        title = TITLES.get(error.http_status, "That did not work")
+        return replace(self, problem=error).render("error.html", title=title)
 
     def _places(self) -> list[Place]:
         listed = [("Catalog", "/products"), ("Requests", "/requests")]

@@ -9,6 +9,7 @@ from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.uploads import Form
 from aegis.catalog.service import people, second_factor, tokens
+from aegis.catalog.service.paging import MOST, PageRequest
 from aegis.catalog.service.permissions import Permission, require
 from aegis.catalog.service.products import product_choices
 from aegis.errors import NotFoundError
@@ -59,7 +60,7 @@ def show_person(context: PageContext, *, link: records.Link | None = None) -> Re
     require(context.actor, Permission.MANAGE_PEOPLE)
     with context.read() as work:
         user = people.user(work, user_id=context.parameters["user"])
-        their_tokens = tokens.list_tokens(work, user_id=user.id)
+        their_tokens = tokens.list_tokens(work, user_id=user.id, valid=True, page=PageRequest(size=MOST))
         factor = second_factor.factor_state(work, user.id)
         choices = product_choices(work)
     return context.render(
@@ -68,7 +69,7 @@ def show_person(context: PageContext, *, link: records.Link | None = None) -> Re
         user=user,
         factor=factor,
         local=context.catalog.settings.local_accounts,
-        tokens=[token for token in their_tokens.items if token.valid],
+        tokens=their_tokens.items,
         roles=ROLES,
         products=choices,
         link=link,

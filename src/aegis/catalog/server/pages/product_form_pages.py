@@ -15,13 +15,13 @@ from aegis.catalog.server.lanes import costly
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import product_of
 from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
-from aegis.catalog.server.uploads import Form, whole
+from aegis.catalog.server.uploads import Form, whole, whole_number
 from aegis.catalog.service import products
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.service.schema import MOST_FILE_BYTES, parsed_policy, read_inspected
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
-from aegis.errors import PolicyError, TooLargeError
+from aegis.errors import InputError, PolicyError, TooLargeError
 from aegis.privacy.policy import Policy
 
 routes = PageRoutes()
@@ -196,23 +196,17 @@ def _policy(values: Values) -> dict[str, Any] | None:
     policy: dict[str, Any] = {
         role.value: by_role[role.value] for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE) if by_role.get(role.value)
     }
-    policy["k"] = _whole(values.k, "k")
+    policy["k"] = whole_number(values.k, what="k")
     if values.l:
         if not by_role.get(Role.SENSITIVE.value):
             raise PolicyError("l protects sensitive columns, but no column is sensitive; leave l empty or name one")
-        policy["l"] = {column: _whole(values.l, "l") for column in by_role[Role.SENSITIVE.value]}
+        policy["l"] = {column: whole_number(values.l, what="l") for column in by_role[Role.SENSITIVE.value]}
     try:
         share = float(values.suppression or "0") / 100
     except ValueError:
         raise PolicyError("the records that may be suppressed must be a number in per cent") from None
     policy["max_suppression"] = round(share, 12)
     return policy
-
-
-def _whole(text: str, what: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise PolicyError(f"{what} must be a whole number; write digits only")
-    return int(text)
 
 
 def _of(product: records.Product) -> Values:
@@ -238,7 +232,7 @@ def _of(product: records.Product) -> Values:
     try:
         if Policy.from_mapping(_policy(simple) or {}).id == Policy.from_mapping(product.policy).id:
             return simple
-    except PolicyError:
+    except InputError:
         pass
     text = yaml.safe_dump(dict(product.policy), sort_keys=False, allow_unicode=True, width=100)
     return replace(values, policy=text)

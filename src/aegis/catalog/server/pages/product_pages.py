@@ -14,7 +14,7 @@ from aegis.catalog import records
 from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.pages.product_head import head, product_of
-from aegis.catalog.server.pages.words import ROLE_MEANINGS, promises
+from aegis.catalog.server.pages.words import ROLE_MEANINGS, level_words, promises, size
 from aegis.catalog.server.uploads import sent_text
 from aegis.catalog.service import croissant, finding, requests, summaries
 from aegis.catalog.service.paging import PageRequest
@@ -25,7 +25,7 @@ from aegis.privacy.policy import Policy
 from aegis.report.charts.histogram import histogram
 from aegis.report.charts.paired_bars import Bar, Tick
 from aegis.report.figures import count
-from aegis.report.page import picture
+from aegis.report.page import Fact, picture
 
 routes = PageRoutes()
 
@@ -156,8 +156,22 @@ def show_summaries(context: PageContext) -> Response:
     with context.read() as work:
         product = product_of(context, work, Permission.SEE_JOBS)
         summary = summaries.current(work, product=product.id)
-    exposure = summary.exposure if summary else None
-    return context.render("summaries.html", **head(context, product), summary=summary, exposure=exposure)
+    return context.render(
+        "summaries.html",
+        **head(context, product),
+        summary=summary,
+        facts=_facts(summary) if summary else [],
+        exposure=summary.exposure if summary else None,
+    )
+
+
+def _facts(summary: records.Summary) -> list[Fact]:
+    return [
+        Fact(term="records", value=f"{summary.rows:,}"),
+        Fact(term="they tell", value=level_words(summary.level), is_name=True),
+        Fact(term="configurations counted", value=str(len(summary.configurations))),
+        Fact(term="size", value=size(summary.bytes)),
+    ]
 
 
 @routes.post("/products/{product}/summaries", upload=True, refused=show_summaries, also=(ServiceError,))

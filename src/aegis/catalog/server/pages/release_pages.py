@@ -46,7 +46,6 @@ def show_release(context: PageContext) -> Response:
         certificate=certificate,
         columns=columns_of(view.certificate, certificate),
         lineage=come_from,
-        sees_attacks=may(context.actor, Permission.SEE_RELEASES, view.product_id),
         job=job,
         waits=view.state is ReleaseState.RECEIVED,
         job_words=progress_words(job) if job else "It is measured again, from scratch.",

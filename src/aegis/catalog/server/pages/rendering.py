@@ -115,7 +115,6 @@ def _environment() -> Environment:
         tone=words.tone,
         state_words=words.state_words,
         kind_words=words.kind_words,
-        level_words=words.level_words,
         role_words=words.role_words,
         first_words=words.first_words,
         sentence=sentence,

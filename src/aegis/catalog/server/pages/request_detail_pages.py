@@ -87,8 +87,7 @@ def _already_out(work: Any, product_id: str, listed: Sequence[records.Configurat
     names = {configuration.id: configuration.name for configuration in listed}
     return [
         f"{names.get(release.configuration_id or '', 'a configuration of its own')}, {release.created_at:%Y-%m-%d}"
-        for release in releases.list_releases(work, product=product_id).items
-        if release.state is ReleaseState.VERIFIED
+        for release in releases.list_releases(work, product=product_id, state=ReleaseState.VERIFIED).items
     ]
 
 
