@@ -31,8 +31,7 @@ from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, 
 from aegis.library.advising.scoring import pair_scores
 from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.tables.judging import read_policy
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies, gather, labels_of
+from aegis.library.tables.opening import find_hierarchies, gather, labels_of, open_table
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES

@@ -26,8 +26,7 @@ from aegis.data.output import check_apart, check_free, drafts_of
 from aegis.data.schema import Column, Role
 from aegis.errors import DataError, GuaranteeError, InputError, RoleError
 from aegis.library.ledgers.budgets import NoiseOnRecord, SharedBudget, check_off_record, shared_budget
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.opening import find_hierarchies, open_table
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.budget import Budget

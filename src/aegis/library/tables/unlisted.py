@@ -10,7 +10,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import RoleError
 from aegis.inspection.identifying_text import texts_that_identify
-from aegis.inspection.profile import suggest_role
+from aegis.inspection.suggested_role import suggest_role
 from aegis.operation import listed, word
 
 REST = "rest"
