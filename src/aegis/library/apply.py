@@ -87,8 +87,7 @@ def apply(options: Apply) -> Applied:
     target = Path(options.out)
     check_format(target)
     paths = [target, *(Path(path) for path in (options.fitted, options.mapping) if path is not None)]
-    for path in paths:
-        check_free(path, overwrite=options.overwrite)
+    check_free(*paths, overwrite=options.overwrite)
     boxes = boxes_in(options.config)
     if boxes is not None:
         return _recoded(boxes, target, options)

@@ -75,7 +75,7 @@ def generate(options: Generate) -> Generated:
     """
     if options.out is not None:
         check_ending(Path(options.out))
-        check_free(Path(options.out), overwrite=options.overwrite)
+        check_free(options.out, overwrite=options.overwrite)
     dataset = open_table(options.data, options)
     label = options.label or dataset.roles.label
     counted = count_table(dataset, label=label, label_bins=options.label_bins, progress=options.progress)

@@ -58,8 +58,7 @@ def evaluate(options: Evaluate) -> Evaluation:
 
         aegis.evaluate("clinic.csv", label="health", generate=3, models=["naive-bayes"], splits=1)
     """
-    if options.report is not None:
-        check_free(Path(options.report), overwrite=options.overwrite)
+    check_free(options.report, overwrite=options.overwrite)
     models = tuple(options.models) or GOLD_MODELS
     check_models(models)
     hierarchies = find_hierarchies(options.hierarchies, options.data)

@@ -176,7 +176,7 @@ def search(options: Search) -> Found | FoundBoxes:
         aegis.search("clinic.csv", policy="policy.yaml", space="levels", seconds=5, train=1)
     """
     if options.out is not None:
-        check_free(Path(options.out), overwrite=options.overwrite)
+        check_free(options.out, overwrite=options.overwrite)
         if options.space != "boxes":
             check_ending(Path(options.out))
     policy = read_policy(options.policy, person=options.person)

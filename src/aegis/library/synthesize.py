@@ -22,7 +22,7 @@ from aegis.counts.marginals import TableCounter, bounded
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
-from aegis.data.output import check_apart, check_free, drafts_of
+from aegis.data.output import check_free, drafts_of
 from aegis.data.schema import Column, Role
 from aegis.errors import DataError, GuaranteeError, InputError, RoleError
 from aegis.library.ledgers.budgets import NoiseOnRecord, SharedBudget, check_off_record, shared_budget
@@ -323,9 +323,7 @@ def _paths(options: Synthesize) -> list[Path]:
         out = Path(options.out)
         check_format(out)
         paths = [out, certificate_paths(out)[0], *([] if options.report is None else [Path(options.report)])]
-    for path in paths:
-        check_free(path, overwrite=options.overwrite)
-    check_apart(paths, [options.data, options.domain])
+    check_free(*paths, overwrite=options.overwrite)
     return paths
 
 
