@@ -311,7 +311,8 @@ def _check(options: Advise) -> None:
         options.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
     if options.made_kinds and options.policy is None:
         raise OptionError(f"{', '.join(options.made_kinds)} are made to satisfy a policy; give one with --policy")
-    check_free(options.report, options.save, overwrite=options.overwrite)
+    if options.report is not None or options.save is not None:
+        check_free(options.report, options.save, overwrite=options.overwrite)
     if options.save is not None:
         check_ending(Path(options.save))
 
