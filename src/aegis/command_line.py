@@ -145,7 +145,6 @@ def run() -> None:
 
 def call(arguments: list[str]) -> int:
     """Run one command line and give its exit status: 0 done, 1 not satisfied, 2 bad input, 130 interrupted."""
-    interruption.forget()
     try:
         answer = app(args=arguments, standalone_mode=False, prog_name="aegis")
         sys.stdout.flush()
@@ -166,6 +165,7 @@ def call(arguments: list[str]) -> int:
 def _interrupted() -> int:
     from aegis.commands.terminal import talk
 
+    interruption.forget()
     talk().print("interrupted; nothing was left half-written")
     return 130
 

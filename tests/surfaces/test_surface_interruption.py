@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from aegis.candidates.search.board import Board
+from aegis.commands import interruption
 from aegis.library.clinic import write_clinic
 
 PRESSED = """
@@ -101,3 +102,11 @@ def test_ctrl_c_is_answered_in_words(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr("aegis.library.inspect.inspect", pressed)
     assert command_line.call(["inspect", "table.csv"]) == 130
     assert capsys.readouterr().err.strip() == "interrupted; nothing was left half-written"
+
+
+def test_what_an_anytime_search_answered_is_no_reason_for_what_follows() -> None:
+    """The best so far was kept; an error of a later step is that error and no interruption."""
+    with interruption.waiting():
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.heard()
+    assert not interruption.heard()

@@ -19,7 +19,7 @@ from aegis.errors import HierarchyError
 from aegis.library.guided.hierarchy_drafts import HierarchyDraft, edited
 from aegis.library.guided.web import Site
 from aegis.library.guided.web_session import Session
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.opening import find_hierarchies
 
 CHROMIUM = Path("/usr/bin/chromium")
 RARE = "03999"

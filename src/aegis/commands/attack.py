@@ -17,12 +17,11 @@ from aegis.commands.fields import (
     Label,
     Person,
     PolicyLike,
-    Report,
+    Reporting,
     Seed,
     TableLike,
     WithRoles,
     Working,
-    replacing,
 )
 from aegis.operation import Argument, Option
 from aegis.plural import count
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AttackOptions(WithRoles, Working):
+class AttackOptions(WithRoles, Working, Reporting):
     """Attack releases as somebody would who has them all; the original tells how often that is right.
 
     Exit status 1 where more people are exposed than ``attacks:`` of the policy allows.
@@ -54,8 +53,6 @@ class AttackOptions(WithRoles, Working):
     person: Person = None
     hierarchies: Hierarchies = None
     seed: Seed = 0
-    report: Report = None
-    overwrite: Annotated[bool, replacing("report")] = False
 
 
 @command(

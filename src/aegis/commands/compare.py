@@ -10,7 +10,7 @@ from aegis.candidates.clusters.methods import ANONYMIZERS, check_methods
 from aegis.commands import terminal
 from aegis.commands.anonymize import FEWEST, Clustering
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import AllCores, Data, Label, PathLike, Report, replacing
+from aegis.commands.fields import AllCores, Data, Label, PathLike, Reporting
 from aegis.operation import Option
 from aegis.plural import count
 
@@ -23,7 +23,7 @@ BALANCES = ("auto", "none", "weights", "matching")
 
 
 @dataclass(frozen=True)
-class Compare(Clustering):
+class Compare(Clustering, Reporting):
     """Compare anonymizers by the F1 scores of models trained on their tables, with tests against the original."""
 
     data: Data
@@ -64,8 +64,6 @@ class Compare(Clustering):
         PathLike | None, Option("A folder that keeps results: an interrupted comparison continues from there.")
     ] = None
     jobs: AllCores = None
-    report: Report = None
-    overwrite: Annotated[bool, replacing("report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from aegis.candidates.sanitizers.trainings import training_for
 from aegis.commands import terminal
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import PathLike, Report, Seed, Working, replacing
+from aegis.commands.fields import PathLike, Reporting, Seed, Working
 from aegis.errors import OptionError
 from aegis.operation import Option
 
@@ -22,7 +22,7 @@ Attackers = Annotated[Sequence[str], Option("Who attacks in the audit, all unles
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurveOptions(Working):
+class CurveOptions(Working, Reporting):
     """What every curve takes."""
 
     points: Annotated[int, Option("How many distortions, evenly up to saturation.")] = 30
@@ -33,8 +33,6 @@ class CurveOptions(Working):
         Option("How errors are counted: usual (squared for a number, wrong guesses for a bit); log is for tables."),
     ] = "usual"
     seed: Seed = 0
-    report: Report = None
-    overwrite: Annotated[bool, replacing("report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

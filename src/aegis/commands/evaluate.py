@@ -16,11 +16,10 @@ from aegis.commands.fields import (
     LabelBins,
     PathLike,
     Proposing,
-    Report,
+    Reporting,
     Seed,
     WithRoles,
     Working,
-    replacing,
 )
 from aegis.errors import OptionError
 from aegis.operation import Option
@@ -35,7 +34,7 @@ FAMILIES = (*STRENGTHS, K_ANONYMOUS, RELEASED)
 
 
 @dataclass(frozen=True)
-class Evaluate(Proposing, WithRoles, Working):
+class Evaluate(Proposing, WithRoles, Working, Reporting):
     """Train models on every configuration and compare all ways of choosing one without training.
 
     Models: logistic-regression, linear-svm, kernel-svm, random-forest, boosted-trees, sgd, naive-bayes, mlp.
@@ -66,8 +65,6 @@ class Evaluate(Proposing, WithRoles, Working):
     jobs: Jobs = 1
     cache: Annotated[PathLike | None, Option("File that keeps results, so that a stopped run goes on.")] = None
     seed: Seed = 0
-    report: Report = None
-    overwrite: Annotated[bool, replacing("report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

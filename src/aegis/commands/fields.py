@@ -100,6 +100,14 @@ class Working(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reporting(Options):
+    """What an operation takes that writes a page, and nothing else."""
+
+    report: Report = None
+    overwrite: Annotated[bool, replacing("report")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reading(Options):
     """How the table is opened."""
 

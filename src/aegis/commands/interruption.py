@@ -20,14 +20,13 @@ def heard() -> bool:
 
 
 def forget() -> None:
-    """A command begins: what was pressed before was not meant for it."""
+    """It was answered: what comes after it is nobody's interruption."""
     global _heard
     _heard = False
 
 
 def listen() -> None:
     """Remember Ctrl-C, and interrupt as usual."""
-    forget()
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         global _heard
@@ -39,7 +38,10 @@ def listen() -> None:
 
 @contextmanager
 def waiting() -> Iterator[Callable[[], None]]:
-    """In this block the first Ctrl-C only takes effect where the function given is called; the second at once."""
+    """In this block the first Ctrl-C only takes effect where the function given is called; the second at once.
+
+    Work that ends all the same, with the best so far, has answered it.
+    """
     before = signal.getsignal(signal.SIGINT)
 
     def note(_signal: int, _frame: FrameType | None) -> None:
@@ -55,5 +57,6 @@ def waiting() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGINT, note)
     try:
         yield check
+        forget()
     finally:
         signal.signal(signal.SIGINT, before)

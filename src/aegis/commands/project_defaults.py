@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aegis.commands.fields import READING
 from aegis.operation import listed
 
 if TYPE_CHECKING:
@@ -17,19 +18,18 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "aegis.yaml"
 _COLUMNS = ("decimal_comma", "day_first", "month_first")
-_READ = ("delimiter", "encoding", "missing", *_COLUMNS, "table", "engine")
 
 USES: Mapping[str, tuple[str, ...]] = {
-    "inspect": ("data", *_READ, "roles"),
-    "advise": ("data", *_READ, "roles", "policy", "label_bins"),
-    "search": ("data", *_READ, "roles", "policy"),
-    "check": ("data", *_READ, "roles", "policy"),
-    "release": ("data", *_READ, "roles", "policy", "config"),
-    "apply": ("data", *_READ, "roles", "config"),
-    "generate": ("data", *_READ, "roles"),
-    "summarize": ("data", *_READ, "roles", "label_bins"),
-    "evaluate": ("data", *_READ, "roles"),
-    "attack": ("releases", "original", *_READ, "roles", "policy"),
+    "inspect": ("data", *READING, "roles"),
+    "advise": ("data", *READING, "roles", "policy", "label_bins"),
+    "search": ("data", *READING, "roles", "policy"),
+    "check": ("data", *READING, "roles", "policy"),
+    "release": ("data", *READING, "roles", "policy", "config"),
+    "apply": ("data", *READING, "roles", "config"),
+    "generate": ("data", *READING, "roles"),
+    "summarize": ("data", *READING, "roles", "label_bins"),
+    "evaluate": ("data", *READING, "roles"),
+    "attack": ("releases", "original", *READING, "roles", "policy"),
     "verify": ("release", "certificate"),
 }
 """The options of each command that a project can give; what is not listed reads no project."""
@@ -82,7 +82,7 @@ def _words(name: str, project: Project) -> tuple[str, ...]:
     """What a project gives for an option, as it would be typed; nothing where it says nothing of it."""
     file = str(project.path)
     released = project.release or {}
-    if name in _READ:
+    if name in READING:
         value = project.reading.get(name)
         values = value if isinstance(value, list) else [] if value is None else [value]
         if name in _COLUMNS and values:

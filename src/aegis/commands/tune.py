@@ -10,7 +10,7 @@ from aegis.candidates.clusters.methods import check_tunable
 from aegis.commands import terminal
 from aegis.commands.anonymize import Categorical, Diversity
 from aegis.commands.command import MAKE, command
-from aegis.commands.fields import AllCores, Data, Report, Seed, WithRoles, Working, replacing
+from aegis.commands.fields import AllCores, Data, Reporting, Seed, WithRoles, Working
 from aegis.operation import Option
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Tune(WithRoles, Working):
+class Tune(WithRoles, Working, Reporting):
     """Try a method over a grid of classes, trade-offs and k, and by search, and recommend a setting."""
 
     data: Data
@@ -40,8 +40,6 @@ class Tune(WithRoles, Working):
     categorical: Categorical = ()
     jobs: AllCores = None
     seed: Seed = 0
-    report: Report = None
-    overwrite: Annotated[bool, replacing("report")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 NO_LIMIT = 10**9
 """More groups than any answer has."""
+ARROW_TYPES = {
+    Kind.INTEGER: pa.int64(),
+    Kind.REAL: pa.float64(),
+    Kind.TEXT: pa.string(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+}
+"""How Arrow holds the values of each kind."""
 
 
 def ask(expression: ir.Table) -> pa.Table:

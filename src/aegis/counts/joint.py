@@ -30,6 +30,15 @@ def checked_counts(counts: Counts, shape: tuple[int, ...], *, what: str) -> Coun
     return array
 
 
+def divisor(counts: Counts) -> NDArray[np.float64]:
+    """What may be divided by: the counts where there are records, 1 where there are none (what is divided is then 0).
+
+    >>> divisor(np.array([4, 0, 0.5])).tolist()
+    [4.0, 1.0, 0.5]
+    """
+    return np.where(counts > 0, counts, 1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Histogram:
     """How often each value of a column occurs, one count per code of the domain."""

@@ -14,16 +14,24 @@ from aegis.errors import OutputError
 PUBLIC, PRIVATE = 0o644, 0o600
 
 
-def check_free(path: Path, *, overwrite: bool) -> None:
-    """Raise if ``path`` may not be written."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; give the name of a file")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path} exists already; choose another name or add --overwrite")
+def check_free(*outputs: str | Path | None, overwrite: bool) -> None:
+    """Raise if one of the ``outputs`` that are named may not be written, or two of them are one file."""
+    paths = [Path(output) for output in outputs if output is not None]
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise OutputError("two of the outputs are one file; give each a name of its own")
+    for path in paths:
+        if path.is_dir():
+            raise OutputError(f"{path} is a folder; give the name of a file")
+        if path.exists() and not overwrite:
+            raise OutputError(f"{path} exists already; choose another name or add --overwrite")
 
 
 def check_apart(outputs: Iterable[Any], inputs: Iterable[Any]) -> None:
-    """Raise if an output is one of the inputs, or two outputs are one file: nobody means to lose a source."""
+    """Raise if an output is one of the inputs, or two outputs are one file: nobody means to lose a source.
+
+    What a command line names is kept apart where it is declared (`aegis.operation`); this is for names that come from
+    elsewhere.
+    """
     taken = {Path(i).resolve(): i for i in inputs if isinstance(i, str | Path) and Path(i).is_file()}
     for output in outputs:
         if output is None or "://" in str(output):
@@ -53,12 +61,12 @@ def drafts_of(
     modes = modes or [PUBLIC] * len(paths)
     drafts: list[Path] = []
     try:
+        check_free(*paths, overwrite=overwrite)
         for path in paths:
-            check_free(path, overwrite=overwrite)
             drafts.append(_new_draft(path))
         yield tuple(drafts)
-        for path, draft, mode in zip(paths, drafts, modes, strict=True):
-            check_free(path, overwrite=overwrite)
+        check_free(*paths, overwrite=overwrite)
+        for draft, mode in zip(drafts, modes, strict=True):
             with draft.open("rb+") as file:
                 os.fsync(file.fileno())
             draft.chmod(mode)

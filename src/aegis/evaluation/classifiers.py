@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.arrays import Codes, Floats
+from aegis.counts.joint import divisor
 from aegis.evaluation.estimators import Estimator, check_names, one_thread
 from aegis.evaluation.model_table import ModelTable
 from aegis.learners.features import CodedColumn, Split, SplitColumn
@@ -100,7 +101,7 @@ def try_learner(
     chances = expect(LEARNERS[name], split, seed=seed)
     if balanced:
         shares = target.shares()
-        chances = np.where(shares > 0, chances / np.where(shares > 0, shares, 1.0), 0.0)
+        chances = np.where(shares > 0, chances / divisor(shares), 0.0)
     return Trial(f1=f1_score(label[testing], chances.argmax(axis=1), positive=positive), importances=None)
 
 

@@ -13,15 +13,14 @@ import pyarrow.compute as pc
 
 from aegis.arrays import Codes
 from aegis.candidates.boxes.split_recoding import SplitRecoding
-from aegis.counts.answer import encode
+from aegis.counts.answer import ARROW_TYPES, encode
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain, show
-from aegis.data.kind import Kind
+from aegis.data.kind import DATES, Kind
 from aegis.errors import DataError, LabelError
 from aegis.privacy.policy import Policy
 
 MOST_LABELS = 20
-_ARROW = {Kind.DATE: pa.date32(), Kind.TIMESTAMP: pa.timestamp("us")}
 _TOO_MANY_TEXTS = 0.5  # distinct texts per record from which a column names records instead of describing them
 
 
@@ -123,8 +122,8 @@ def with_published(original: ModelTable, method: str, columns: pa.Table, *, raw:
     domains, codes, tested = dict(original.domains), dict(original.codes), {}
     for name in columns.column_names:
         kind, column = original.domains[name].kind, columns[name]
-        if pa.types.is_string(column.type) and kind in _ARROW and _are_dates(column):  # clustered as categories
-            column = column.cast(_ARROW[kind])
+        if pa.types.is_string(column.type) and kind in DATES and _are_dates(column):  # clustered as categories
+            column = column.cast(ARROW_TYPES[kind])
         elif pa.types.is_string(column.type):
             kind = Kind.TEXT
         elif kind.is_number and pa.types.is_floating(column.type):  # means of whole numbers

@@ -26,7 +26,7 @@ from aegis.data.written_values import misfits
 from aegis.inspection.associations import Association, associations
 from aegis.inspection.first_rows import LOOKED_AT, FirstRows, as_numbers, first_rows
 from aegis.inspection.profile import Profile
-from aegis.inspection.role_words import TRAITS, names_somebody, words_of
+from aegis.inspection.suggested_role import TRAITS, names_somebody, words_of
 
 SURE_MARKS = ("?", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "NULL", "null", "(null)", "\\N", "Null")
 """Texts that are no value of anything."""

@@ -8,31 +8,24 @@ from typing import Any
 
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
-from aegis.data.kind import DATES, Kind
+from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError
 from aegis.inspection.identifying_text import texts_that_identify
-from aegis.inspection.role_words import (
+from aegis.inspection.suggested_role import (
     EARLIER,
-    NUMBERS,
     OUTCOMES,
     PEOPLE,
-    PERSON_NAMES,
     SURE_LABELS,
-    THINGS,
     is_longitude,
-    names_role,
-    names_somebody,
+    several_rows_each,
+    suggest_role,
     words_of,
 )
 from aegis.result import Result, plain
 
-_FEW_CLASSES = 20
 _LABELLED = 0.8
 """A column that fewer rows have a value of is not the first to be predicted."""
-_FEWEST = 20
-_MOST_ROWS = 1000
-"""Whoever has more rows than that is a thing: a ward, a shop, a machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,88 +150,3 @@ def profile(dataset: Dataset) -> Profile:
             )
         )
     return Profile(name=dataset.name, rows=rows, columns=tuple(columns))
-
-
-def suggest_role(
-    name: str,
-    kind: Kind,
-    *,
-    distinct: int,
-    present: int,
-    last: bool,
-    label: bool = True,
-    looks_like: str | None = None,
-    longitude: bool = False,
-) -> tuple[Role, str]:
-    """The role a column looks like having, and what it was judged by.
-
-    ``label`` says whether it may be the label, ``looks_like`` what its values look like where that names people,
-    ``longitude`` whether it stands beside a latitude.
-
-    >>> suggest_role("Patient ID", Kind.TEXT, distinct=900, present=900, last=False)[0].value
-    'identifying'
-    >>> suggest_role("age", Kind.INTEGER, distinct=70, present=900, last=False)[0].value
-    'quasi_identifying'
-    >>> suggest_role("outcome", Kind.INTEGER, distinct=2, present=900, last=True)[0].value
-    'label'
-    """
-    words = words_of(name)
-    if not present:
-        return Role.IDENTIFYING, "no value in any row; this role leaves it out"
-    if looks_like is not None:
-        return Role.IDENTIFYING, f"its values look like {looks_like}"
-    if kind in DATES and distinct > 1:
-        return Role.QUASI_IDENTIFYING, "a date: whoever knows somebody may know when it was"
-    # Numbers of a wide range differ in nearly every row by chance; in every row only where they count something.
-    enough = present if kind is Kind.INTEGER else 0.98 * present
-    if present > 20 and distinct >= enough and kind is not Kind.REAL:
-        return Role.IDENTIFYING, "a value of its own in nearly every row"
-    rows_each = several_rows_each(name, kind, distinct=distinct, present=present)
-    if rows_each is not None:
-        return Role.IDENTIFYING, f"names somebody who has {rows_each:.1f} rows on average"
-    if words & PEOPLE and words & NUMBERS and distinct > _FEW_CLASSES:
-        return Role.IDENTIFYING, "by its name"
-    if names_somebody(words) and distinct > 1:
-        return Role.IDENTIFYING, "by its name: names of people"
-    if longitude and distinct > 1:
-        return Role.QUASI_IDENTIFYING, "by its name: half of a place"
-    classes = label and 2 <= distinct <= _FEW_CLASSES
-    # What people know of each other is masked; as the label it would leave as it is.
-    if classes and (last or names_role(words, Role.LABEL)) and not names_role(words, Role.QUASI_IDENTIFYING):
-        return Role.LABEL, "few classes" + (", last column" if last else ", by its name")
-    for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE):
-        if names_role(words, role):
-            return role, "by its name"
-    of_things = bool(words & THINGS) and not words & PEOPLE
-    if names_role(words, Role.IDENTIFYING) and distinct > 0.2 * present and not of_things:
-        return Role.IDENTIFYING, "by its name, and many distinct values"
-    if distinct <= 1:
-        return Role.INSENSITIVE, "constant"
-    return Role.INSENSITIVE, "nothing suggests otherwise"
-
-
-def several_rows_each(name: str, kind: Kind, *, distinct: int, present: int) -> float | None:
-    """How many rows somebody has on average, where a column looks as if it said whose rows they are; else None.
-
-    Its name may say that it is something else: a postal code is a code of a place.
-
-    >>> several_rows_each("patient_nbr", Kind.INTEGER, distinct=70_000, present=100_000)
-    1.4285714285714286
-    >>> several_rows_each("destination_id", Kind.TEXT, distinct=9_000, present=100_000) is None
-    True
-    """
-    if kind not in (Kind.TEXT, Kind.INTEGER) or distinct <= _FEWEST or distinct >= 0.98 * present:
-        return None
-    words = words_of(name)
-    if _is_something_else(words) or present > _MOST_ROWS * distinct:
-        return None
-    of_people = bool(words & PEOPLE) and (bool(words & NUMBERS) or len(words) == 1)
-    of_nothing_else = bool(words) and words <= NUMBERS and distinct >= 0.02 * present
-    if of_people or words & PERSON_NAMES or of_nothing_else:
-        return present / distinct
-    return None
-
-
-def _is_something_else(words: set[str]) -> bool:
-    about = words - {"household", "personal"}
-    return names_role(about, Role.QUASI_IDENTIFYING) or names_role(about, Role.SENSITIVE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aegis.data.kind import DATES, Kind
 from aegis.errors import MeasureError
 from aegis.learners.target import Floats, Target
 from aegis.registry import Registry
@@ -77,8 +78,11 @@ def goal_called(name: str) -> Goal:
     return KEPT if name == KEPT.name else GOALS[name]
 
 
-def goal_for(target: Target, name: str | None = None) -> tuple[Goal, str]:
-    """The goal called ``name``, or the one that suits the label, and why it was taken; an error if it does not fit."""
+def goal_for(target: Target, name: str | None = None, *, kind: Kind = Kind.REAL) -> tuple[Goal, str]:
+    """The goal called ``name``, or the one that suits the label, and why it was taken; an error if it does not fit.
+
+    ``kind`` is what the column of the label holds, where it is predicted as a number.
+    """
     if name is not None:
         goal = GOALS[name]
         if not goal.fits(target):
@@ -90,7 +94,7 @@ def goal_for(target: Target, name: str | None = None) -> tuple[Goal, str]:
             )
         return goal, "as asked"
     if target.classes == 0:
-        return GOALS["r2"], "the label is a number"
+        return GOALS["r2"], f"the label is {'a date, taken as a number of days' if kind in DATES else 'a number'}"
     commonest = float(target.shares().max())
     if commonest >= COMMON:
         return GOALS["balanced-accuracy"], f"one label has {commonest:.0%} of the rows, so that accuracy cannot tell"

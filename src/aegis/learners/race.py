@@ -67,7 +67,7 @@ def race(
     sample = tables.sample
     target = sample.target(goal)
     of_table = target.at(np.arange(sample.rows))
-    measured_by, reason = goal_for(of_table, goal)
+    measured_by, reason = goal_for(of_table, goal, kind=sample.label_domain.kind)
     known = {name: LEARNERS[name] for name in (learners or list(LEARNERS))}
     if progress is not None and not all(is_compiled(learner) for learner in known.values()):
         progress(0, None, "compiling the models, which this machine keeps for the next time")

@@ -31,8 +31,7 @@ from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, 
 from aegis.library.advising.scoring import pair_scores
 from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.tables.judging import read_policy
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies, gather, labels_of
+from aegis.library.tables.opening import find_hierarchies, gather, labels_of, open_table
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
@@ -312,9 +311,8 @@ def _check(options: Advise) -> None:
         options.refuse("configs", "generate", because="configurations are masks, and --candidates leaves them out")
     if options.made_kinds and options.policy is None:
         raise OptionError(f"{', '.join(options.made_kinds)} are made to satisfy a policy; give one with --policy")
-    for output in (options.report, options.save):
-        if output is not None:
-            check_free(Path(output), overwrite=options.overwrite)
+    if options.report is not None or options.save is not None:
+        check_free(options.report, options.save, overwrite=options.overwrite)
     if options.save is not None:
         check_ending(Path(options.save))
 

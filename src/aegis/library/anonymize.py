@@ -126,9 +126,7 @@ def anonymize(options: Anonymize) -> Anonymization:
     if target is not None:
         check_format(target)
     beside = certificate_paths(target) if ANONYMIZERS[options.method].recodes and target is not None else ()
-    for output in (options.out, options.model, *beside):
-        if output is not None:
-            check_free(Path(output), overwrite=options.overwrite)
+    check_free(options.out, options.model, *beside, overwrite=options.overwrite)
     dataset = _hiding(open_table(options.data, options), options.person)
     suspicious = _that_look_identifying(dataset, options)
     dataset = dataset.with_roles(replace(dataset.roles, identifying=(*dataset.roles.identifying, *suspicious)))

@@ -22,8 +22,7 @@ from aegis.library.ledgers.derivation import note_made_of
 from aegis.library.ledgers.recognition import not_judged_with
 from aegis.library.releasing.recode import boxes_in
 from aegis.library.tables.masked_data import all_masks, mapping_text, masked_data, roles_with
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies, one_configuration
+from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table
 from aegis.library.tables.unlisted import looks_identifying, warning
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
@@ -88,8 +87,7 @@ def apply(options: Apply) -> Applied:
     target = Path(options.out)
     check_format(target)
     paths = [target, *(Path(path) for path in (options.fitted, options.mapping) if path is not None)]
-    for path in paths:
-        check_free(path, overwrite=options.overwrite)
+    check_free(*paths, overwrite=options.overwrite)
     boxes = boxes_in(options.config)
     if boxes is not None:
         return _recoded(boxes, target, options)

@@ -14,8 +14,7 @@ from aegis.errors import OptionError
 from aegis.library.releasing.attack_scene import scene_of
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.masked_data import roles_with
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies, one_configuration
+from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation
 from aegis.result import Result, called

@@ -16,8 +16,7 @@ from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
 from aegis.library.ledgers.row_by_row import released_files
 from aegis.library.tables.judging import check_identifying, classes_of, read_policy, refuse_sanitized, why_not
 from aegis.library.tables.masked_data import masked_data, roles_with
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies, one_configuration
+from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table
 from aegis.library.tables.unlisted import unlisted
 from aegis.masking.configuration import Configuration
 from aegis.operation import operation

@@ -99,8 +99,7 @@ def compare(options: Compare) -> AnonymizerComparison:
         )
     """
     target = None if options.report is None else Path(options.report)
-    if target is not None:
-        check_free(target, overwrite=options.overwrite)
+    check_free(target, overwrite=options.overwrite)
     models = tuple(options.models) or tuple(LEARNERS)
     check_models(models)
     plan = SplitPlan(

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, overload
 from aegis.commands.configurations import Diff, Generate
 from aegis.counts.collect import count_table
 from aegis.data.output import check_free
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies, generated, one_configuration, to_be_masked
+from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table
+from aegis.library.tables.proposals import generated, to_be_masked
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import (
     check_ending,
@@ -75,7 +75,7 @@ def generate(options: Generate) -> Generated:
     """
     if options.out is not None:
         check_ending(Path(options.out))
-        check_free(Path(options.out), overwrite=options.overwrite)
+        check_free(options.out, overwrite=options.overwrite)
     dataset = open_table(options.data, options)
     label = options.label or dataset.roles.label
     counted = count_table(dataset, label=label, label_bins=options.label_bins, progress=options.progress)

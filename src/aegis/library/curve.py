@@ -80,10 +80,9 @@ def curve_binary(options: CurveBinary) -> Curve:
 
 def _check(options: CurveOptions) -> None:
     """Say what is missing before anything is computed, not after a minute."""
-    if options.report is not None:
-        check_free(Path(options.report), overwrite=options.overwrite)
-        if find_spec("jinja2") is None:
-            raise MissingExtraError(feature="the report", extra="report")
+    check_free(options.report, overwrite=options.overwrite)
+    if options.report is not None and find_spec("jinja2") is None:
+        raise MissingExtraError(feature="the report", extra="report")
     installed(options.attackers)
     if options.trials > 0 and find_spec("jax") is None:
         raise MissingExtraError(feature="training a sanitizer", extra="sanitize")

@@ -32,8 +32,8 @@ from aegis.learners.race import race
 from aegis.learners.sample import Sample
 from aegis.library.advising.racing import sample_of
 from aegis.library.evaluate_families import GIVEN, Family, FamilySource
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import checked, find_hierarchies, gather, label_of
+from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
+from aegis.library.tables.proposals import checked
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import PairMeasure, measures_of
 from aegis.operation import operation
@@ -58,8 +58,7 @@ def evaluate(options: Evaluate) -> Evaluation:
 
         aegis.evaluate("clinic.csv", label="health", generate=3, models=["naive-bayes"], splits=1)
     """
-    if options.report is not None:
-        check_free(Path(options.report), overwrite=options.overwrite)
+    check_free(options.report, overwrite=options.overwrite)
     models = tuple(options.models) or GOLD_MODELS
     check_models(models)
     hierarchies = find_hierarchies(options.hierarchies, options.data)

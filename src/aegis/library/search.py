@@ -29,8 +29,13 @@ from aegis.library.advising.searched_kind import counts_for_search
 from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.search_boxes import FoundBoxes, search_boxes
 from aegis.library.tables.judging import read_policy
-from aegis.library.tables.opening import check_quasi_identifying, declared_orders, open_table, with_orders
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.opening import (
+    check_quasi_identifying,
+    declared_orders,
+    find_hierarchies,
+    open_table,
+    with_orders,
+)
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending, configurations_from_mapping, to_mapping
 from aegis.masking.mask import Mask
@@ -171,7 +176,7 @@ def search(options: Search) -> Found | FoundBoxes:
         aegis.search("clinic.csv", policy="policy.yaml", space="levels", seconds=5, train=1)
     """
     if options.out is not None:
-        check_free(Path(options.out), overwrite=options.overwrite)
+        check_free(options.out, overwrite=options.overwrite)
         if options.space != "boxes":
             check_ending(Path(options.out))
     policy = read_policy(options.policy, person=options.person)

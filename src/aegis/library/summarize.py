@@ -18,12 +18,12 @@ from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError, PolicyNotSatisfiedError
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks
 from aegis.library.advising.scoring import pair_scores
-from aegis.library.ledgers.budgets import SharedBudget, check_off_record, shared_budget
+from aegis.library.ledgers.budgets import SharedBudget, reason_to_spend, shared_budget
 from aegis.library.ledgers.constraints import Constraints, judging
 from aegis.library.merge import append_part
 from aegis.library.tables.judging import read_policy
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies, gather, label_of, propose
+from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
+from aegis.library.tables.proposals import propose
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
@@ -57,7 +57,10 @@ def summarize(options: Summarize) -> Summary:
     label = label_of(options.label, dataset.roles.label, configurations)
 
     shared = None if options.out is None else _ledger(dataset, options)
-    despite = None if options.out is None else _despite(dataset, options, shared)
+    despite = None
+    if options.out is not None and options.epsilon is not None:
+        asked = Budget(epsilon=options.epsilon)
+        despite = reason_to_spend(options.data, dataset, options, shared=shared, asked=asked)
 
     counted = count_table(
         dataset,
@@ -115,18 +118,6 @@ def _ledger(dataset: Dataset, options: Summarize) -> SharedBudget | None:
         options.refuse("recipient", because="nothing was released from this table yet, so there is no ledger: name one")
         return None
     return shared
-
-
-def _despite(dataset: Dataset, options: Summarize, shared: SharedBudget | None) -> str | None:
-    """Raise where the budget has no room for the noise, or would be passed by; answers a reason that is needed."""
-    if options.epsilon is None:
-        return None
-    if shared is None:
-        return check_off_record(options.data, dataset, options)
-    despite = shared.check(Budget(epsilon=options.epsilon), despite=options.despite_ledger)
-    if despite is None:
-        options.refuse("despite_ledger", because="the ledger has room for it")
-    return despite
 
 
 def _leaving(options: Summarize, *, despite: str | None) -> RecordedRelease:

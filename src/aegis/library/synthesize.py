@@ -22,12 +22,11 @@ from aegis.counts.marginals import TableCounter, bounded
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
-from aegis.data.output import check_apart, check_free, drafts_of
+from aegis.data.output import check_free, drafts_of
 from aegis.data.schema import Column, Role
 from aegis.errors import DataError, GuaranteeError, InputError, RoleError
-from aegis.library.ledgers.budgets import NoiseOnRecord, SharedBudget, check_off_record, shared_budget
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.ledgers.budgets import NoiseOnRecord, SharedBudget, reason_to_spend, shared_budget
+from aegis.library.tables.opening import find_hierarchies, open_table
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.budget import Budget
@@ -240,14 +239,7 @@ def _record(
     options: Synthesize, dataset: Dataset, shared: SharedBudget | None, budget: Budget, paths: list[Path]
 ) -> _Record:
     """Where the run is noted; raises where a limit has no room for it, or would be passed by."""
-    if not paths:
-        despite = None
-    elif shared is None:
-        despite = check_off_record(options.data, dataset, options)
-    else:
-        despite = shared.check(budget, despite=options.despite_ledger)
-        if despite is None:
-            options.refuse("despite_ledger", because="the ledger has room for it")
+    despite = reason_to_spend(options.data, dataset, options, shared=shared, asked=budget) if paths else None
     leaving = RecordedRelease(
         name=Path(str(options.out or options.report)).name,
         kind="synthetic",
@@ -324,9 +316,7 @@ def _paths(options: Synthesize) -> list[Path]:
         out = Path(options.out)
         check_format(out)
         paths = [out, certificate_paths(out)[0], *([] if options.report is None else [Path(options.report)])]
-    for path in paths:
-        check_free(path, overwrite=options.overwrite)
-    check_apart(paths, [options.data, options.domain])
+    check_free(*paths, overwrite=options.overwrite)
     return paths
 
 

@@ -74,8 +74,7 @@ def tune(options: Tune) -> Tuning:
         aegis.tune("clinic.csv", quasi=["age", "gender"], sensitive=["diagnosis"], k_values=[5], rounds=3, search=False)
     """
     target = None if options.report is None else Path(options.report)
-    if target is not None:
-        check_free(target, overwrite=options.overwrite)
+    check_free(target, overwrite=options.overwrite)
     dataset = open_table(options.data, options)
     records = read_records(dataset, quasi=options.quasi, sensitive=options.sensitive, categorical=options.categorical)
     if not records.sensitive_names:

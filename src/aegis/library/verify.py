@@ -24,7 +24,7 @@ from aegis.library.releasing.certified_claims import (
     check_promise,
 )
 from aegis.library.tables.judging import pseudonymous
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.opening import find_hierarchies
 from aegis.library.tables.written import measure_written, open_written
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement

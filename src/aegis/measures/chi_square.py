@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, Scaling, at_least_one, attribute_measure
+from aegis.counts.joint import Counts, divisor
+from aegis.measures.measure import Scaling, attribute_measure
 
 
 @attribute_measure(
@@ -26,7 +27,7 @@ def chi_square(counts: Counts) -> NDArray[np.float64]:
     """
     counts = np.asarray(counts, dtype=np.float64)
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
-    expected = rows[..., :, None] * columns[..., None, :] / at_least_one(rows.sum(axis=-1))[..., None, None]
+    expected = rows[..., :, None] * columns[..., None, :] / divisor(rows.sum(axis=-1))[..., None, None]
     occurring = expected > 0
     return np.where(occurring, (counts - expected) ** 2 / np.where(occurring, expected, 1.0), 0.0).sum(axis=(-2, -1))
 
@@ -49,7 +50,7 @@ def cramers_v(counts: Counts) -> NDArray[np.float64]:
     """
     sides = np.minimum((counts.sum(axis=-1) > 0).sum(axis=-1), (counts.sum(axis=-2) > 0).sum(axis=-1))
     most = np.asarray(counts.sum(axis=(-2, -1)) * np.maximum(sides - 1, 0), dtype=np.float64)
-    return np.minimum(np.sqrt(chi_square(counts) / at_least_one(most)), 1.0) * (sides > 1)
+    return np.minimum(np.sqrt(chi_square(counts) / divisor(most)), 1.0) * (sides > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

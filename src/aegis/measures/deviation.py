@@ -14,8 +14,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.joint import Counts
 from aegis.errors import MeasureError
-from aegis.measures.measure import AttributeMeasure, Counts, Measure
+from aegis.measures.measure import AttributeMeasure, Measure
 
 Numbers = NDArray[np.float64]
 

@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.joint import Counts, divisor
 from aegis.measures.information import entropy, mutual_information, x_log2_x
-from aegis.measures.measure import Counts, at_least_one, attribute_measure
+from aegis.measures.measure import attribute_measure
 
 
 @attribute_measure(
@@ -68,5 +69,5 @@ def total_variation(counts: Counts) -> NDArray[np.float64]:
 
 def _distributions(counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     total = np.asarray(counts.sum(axis=(-2, -1)), dtype=np.float64)
-    joint = counts / at_least_one(total)[..., None, None]
+    joint = counts / divisor(total)[..., None, None]
     return joint, joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]

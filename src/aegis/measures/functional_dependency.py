@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, at_least_one, attribute_measure
+from aegis.counts.joint import Counts, divisor
+from aegis.measures.measure import attribute_measure
 
 _KIVINEN = "Kivinen and Mannila 1995"
 
 
 def _pairs_that_differ(label: Counts) -> NDArray[np.float64]:
     label = np.asarray(label, dtype=np.float64)
-    return 1.0 - (label**2).sum(axis=-1) / at_least_one(label.sum(axis=-1)) ** 2
+    return 1.0 - (label**2).sum(axis=-1) / divisor(label.sum(axis=-1)) ** 2
 
 
 def _everything_if_mixed(label: Counts) -> NDArray[np.float64]:
@@ -21,7 +22,7 @@ def _everything_if_mixed(label: Counts) -> NDArray[np.float64]:
 
 def _share_outside_the_mode(label: Counts) -> NDArray[np.float64]:
     total = np.asarray(label.sum(axis=-1), dtype=np.float64)
-    return (total - label.max(axis=-1)) / at_least_one(total)
+    return (total - label.max(axis=-1)) / divisor(total)
 
 
 @attribute_measure(
@@ -43,7 +44,7 @@ def g1(counts: Counts) -> NDArray[np.float64]:
     counts = np.asarray(counts, dtype=np.float64)
     rows = counts.sum(axis=-1)
     violating = (rows**2).sum(axis=-1) - (counts**2).sum(axis=(-2, -1))
-    return np.maximum(violating, 0.0) / at_least_one(rows.sum(axis=-1)) ** 2
+    return np.maximum(violating, 0.0) / divisor(rows.sum(axis=-1)) ** 2
 
 
 @attribute_measure(
@@ -64,7 +65,7 @@ def g2(counts: Counts) -> NDArray[np.float64]:
     """
     rows = np.asarray(counts.sum(axis=-1), dtype=np.float64)
     mixed = (counts > 0).sum(axis=-1) > 1
-    return (rows * mixed).sum(axis=-1) / at_least_one(rows.sum(axis=-1))
+    return (rows * mixed).sum(axis=-1) / divisor(rows.sum(axis=-1))
 
 
 @attribute_measure(
@@ -86,4 +87,4 @@ def g3(counts: Counts) -> NDArray[np.float64]:
     0.125
     """
     rows = np.asarray(counts.sum(axis=-1), dtype=np.float64)
-    return (rows - counts.max(axis=-1)).sum(axis=-1) / at_least_one(rows.sum(axis=-1))
+    return (rows - counts.max(axis=-1)).sum(axis=-1) / divisor(rows.sum(axis=-1))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, at_least_one, attribute_measure
+from aegis.counts.joint import Counts, divisor
+from aegis.measures.measure import attribute_measure
 
 
 @attribute_measure(
@@ -62,7 +63,7 @@ def theils_u_attribute(counts: Counts) -> NDArray[np.float64]:
 
 def entropy(counts: Counts) -> NDArray[np.float64]:
     """The entropy in bits of the last axis."""
-    total = at_least_one(counts.sum(axis=-1))
+    total = divisor(counts.sum(axis=-1))
     return np.maximum(np.log2(total) - x_log2_x(counts).sum(axis=-1) / total, 0.0)
 
 
@@ -70,7 +71,7 @@ def conditional_entropy(counts: Counts) -> NDArray[np.float64]:
     """H(label | attribute) in bits."""
     rows = counts.sum(axis=-1)
     difference = x_log2_x(rows).sum(axis=-1) - x_log2_x(counts).sum(axis=(-2, -1))
-    return difference / at_least_one(rows.sum(axis=-1))
+    return difference / divisor(rows.sum(axis=-1))
 
 
 def x_log2_x(x: Counts) -> NDArray[np.float64]:

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats
+from aegis.counts.joint import Counts
 from aegis.counts.summary import ConfigurationSummary
 from aegis.measures.leave_one_out import PRIOR_RECORDS, leave_one_out_gain
-from aegis.measures.measure import Counts, pair_measure
+from aegis.measures.measure import pair_measure
 from aegis.measures.pair_ground import RESAMPLES, PairGround
 
 RIDGE = 0.05

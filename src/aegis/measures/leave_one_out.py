@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.measures.measure import Counts, Scaling, at_least_one, attribute_measure
+from aegis.counts.joint import Counts, divisor
+from aegis.measures.measure import Scaling, attribute_measure
 
 PRIOR_RECORDS = 2.0
 
 
 def _share_of_the_mode(label: Counts) -> NDArray[np.float64]:
     total = np.asarray(label.sum(axis=-1), dtype=np.float64)
-    return label.max(axis=-1) / at_least_one(total)
+    return label.max(axis=-1) / divisor(total)
 
 
 @attribute_measure(
@@ -46,11 +47,11 @@ def leave_one_out_gain(counts: Counts) -> NDArray[np.float64]:
     counts = np.asarray(counts, dtype=np.float64)
     over_labels = np.ones(counts.shape[-1])  # a product with ones: numpy's sum over a short axis is slow
     rows = (counts @ over_labels)[..., None]
-    total = at_least_one(rows.sum(axis=-2, keepdims=True))
+    total = divisor(rows.sum(axis=-2, keepdims=True))
     prior = PRIOR_RECORDS * counts.sum(axis=-2, keepdims=True) / total
     occurring = counts > 0
     # The prior divides out of log(predicted share / overall share): what is left needs no division by an empty label.
-    ratio = (np.maximum(counts - 1.0, 0.0) + prior) / np.where(prior > 0, prior, 1.0)
+    ratio = (np.maximum(counts - 1.0, 0.0) + prior) / divisor(prior)
     ratio = ratio * (PRIOR_RECORDS / (np.maximum(rows - 1.0, 0.0) + PRIOR_RECORDS))
     bits = counts * np.log2(ratio, where=occurring, out=np.zeros_like(ratio))
     return (bits @ over_labels).sum(axis=-1) / total[..., 0, 0]
@@ -76,7 +77,7 @@ def leave_one_out_accuracy(counts: Counts) -> NDArray[np.float64]:
     """
     counts = np.asarray(counts, dtype=np.float64)
     label = counts.sum(axis=-2, keepdims=True)
-    total = at_least_one(label.sum(axis=-1, keepdims=True))
+    total = divisor(label.sum(axis=-1, keepdims=True))
     prior = PRIOR_RECORDS * label / total
     scores = counts + prior
     own = np.maximum(counts - 1.0, 0.0) + prior

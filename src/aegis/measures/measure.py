@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.joint import Counts
 from aegis.errors import MeasureError
 from aegis.registry import Registry
 
 if TYPE_CHECKING:
     from aegis.measures.pair_ground import PairGround
-
-Counts = NDArray[Any]
 
 
 class Basis(StrEnum):
@@ -237,8 +236,3 @@ def _first_line(function: object) -> str:
 def nothing(label: Counts) -> NDArray[np.float64]:
     """The value of a useless attribute for most measures: zero."""
     return np.zeros(label.shape[:-1])
-
-
-def at_least_one(total: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A divisor: the total where there are records, 1 where a table is empty (its numerators are then 0)."""
-    return np.where(total > 0, total, 1.0)

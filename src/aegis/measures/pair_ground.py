@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.counts.joint import Counts
+from aegis.counts.joint import Counts, divisor
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
 from aegis.errors import MeasureError
@@ -117,7 +117,7 @@ class PairGround:
         counts = np.asarray(_value_counts(self.summary.attributes[name]), dtype=np.float64)
         groups = self.pairs.groups[name]
         total = np.bincount(groups.codes, weights=counts, minlength=groups.size)
-        return counts / np.where(total > 0, total, 1.0)[groups.codes]
+        return counts / divisor(total)[groups.codes]
 
     def by_parts(self, name: str, label_mask: str | None) -> Floats:
         """The joints of the parts, parts × groups × (masked) labels."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats
+from aegis.counts.joint import divisor
 from aegis.measures.dependency_tree import label_weights, tree_accuracies
 from aegis.measures.label_probe import probe_with_errors
 from aegis.measures.leave_one_out import PRIOR_RECORDS, best_other
@@ -74,7 +75,7 @@ def _predicted(ground: PairGround, rng: np.random.Generator, *, balanced: bool) 
     if len(ground.names) > 2:
         reached = np.hstack([reached, tree_accuracies(ground, values.bits, values.accuracies, balanced=balanced)])
     decided = np.maximum((reached - guessed[:, None]) / varies[:, None], 0.0).mean(axis=1)
-    inverse = 1.0 / np.where(entropy > 0, entropy, 1.0)
+    inverse = 1.0 / divisor(entropy)
     line, line_errors = probe_with_errors(ground)
     utilities = decided + inverse * values.bits.mean(axis=1) + PROBE_WEIGHT * line
     errors = np.sqrt(np.clip(best * (1.0 - best), 0.0, None) / records) / varies  # rounding may pass 1
@@ -161,7 +162,7 @@ def _told_together(counts: Floats, starts: NDArray[np.int64], lengths: NDArray[n
     total = np.maximum(label.sum(axis=1), 1e-300)
     prior = PRIOR_RECORDS * label / total[:, None]
     # A label that never occurs is never looked up; any weight keeps its logarithm finite.
-    never = np.where(prior > 0, prior, 1.0)
+    never = divisor(prior)
     worth = label_weights(label) if balanced else np.ones_like(label[:1])
     guessed = (label * worth).max(axis=1) / total
     if (prior == prior[0]).all():  # the pairs of one sample: nothing to repeat

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from aegis.learners.goal import GOALS
 from aegis.learners.race_result import Raced, RaceResult
+from aegis.plural import listed
 from aegis.ranking.explain import BEHIND, GAINS, LOSES, LOST_TOGETHER, NOTHING_LOST
 from aegis.ranking.ranking import Privacy, RankedConfiguration, Ranking
 
@@ -114,13 +115,9 @@ def _notes(counted: Ranking, raced: RaceResult) -> tuple[str, ...]:
     rows = max(stage.rows for stage in raced.stages)
     notes = [
         f"goal {raced.goal}: {raced.goal_reason}",
-        f"ranked by what {_listed(models)} reach on rows they were not trained on, up to {rows:,} of the "
+        f"ranked by what {listed(models)} reach on rows they were not trained on, up to {rows:,} of the "
         f"{raced.table_rows:,} rows; what a column loses by itself is given in {counted.unit} about the label",
     ]
     if raced.interrupted:
         notes.append("the race was interrupted: this is what was known by then")
     return (*notes, *(note for note in counted.notes if "attributes one by one" not in note and GAINS not in note))
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

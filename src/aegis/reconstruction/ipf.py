@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
+from aegis.counts.joint import divisor
 from aegis.errors import NotConvergedError, SummaryError
 from aegis.reconstruction.constraint import Constraint, check_consistent, shape_of
 from aegis.reconstruction.support import equations, possible_cells
@@ -177,7 +178,7 @@ def _sweep(counts: Real, constraints: Sequence[Constraint], members: Sequence[cs
         factors = np.where(occurring, constraint.targets / np.where(occurring, sums, 1.0), 0.0)
         counts = counts * (factors[constraint.codes] if constraint.by_label else factors[constraint.codes, None])
     # A cell that became zero is settled: it cannot change again.
-    moved = np.abs(counts - before) / np.where(before > 0, before, 1.0)
+    moved = np.abs(counts - before) / divisor(before)
     return counts, float(moved[counts > 0].max(initial=0.0))
 
 
@@ -222,7 +223,7 @@ def atoms(constraints: Sequence[Constraint]) -> Atoms:
         merged.insert(0, replace(histogram, codes=np.arange(count), targets=totals))
     per_atom = np.bincount(codes, weights=within)[codes]
     # An atom without records has none to share; equal shares of nothing keep the shape.
-    weights = np.where(per_atom > 0, within / np.where(per_atom > 0, per_atom, 1.0), 1.0 / sizes[codes])
+    weights = np.where(per_atom > 0, within / divisor(per_atom), 1.0 / sizes[codes])
     return Atoms(constraints=tuple(merged), sizes=sizes, codes=codes, weights=weights)
 
 
@@ -255,7 +256,7 @@ def _solve(A: csr_array, cells: Real, gap: Real) -> Real:
     """Conjugate gradients on the normal equations, which are singular (targets repeat each other) but consistent."""
     size = A.shape[0]
     diagonal = A @ cells
-    safe = np.where(diagonal > 0, diagonal, 1.0)
+    safe = divisor(diagonal)
     normal = LinearOperator((size, size), matvec=lambda v: A @ (cells * (A.T @ v)), dtype=np.float64)
     scaled = LinearOperator((size, size), matvec=lambda v: v / safe, dtype=np.float64)
     solution, _ = cg(normal, gap, rtol=1e-8, atol=1e-14 * float(cells.sum()), maxiter=500, M=scaled)

@@ -22,7 +22,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import Counts
+from aegis.counts.joint import Counts, divisor
 from aegis.errors import SummaryError
 from aegis.masking.transition import Partition
 from aegis.reconstruction.constraint import Constraint, check_consistent
@@ -101,7 +101,7 @@ def closed_form(partition: Partition, masked: Counts, *, histogram: Counts | Non
     rows = _equal_rows(mask) if histogram is None else np.asarray(histogram, dtype=np.float64)
     if rows.shape != mask.codes.shape or not np.allclose(mask.membership @ rows, groups, rtol=1e-9, atol=1e-6):
         return per_configuration(partition, masked, histogram=histogram)
-    shares = mask.targets / np.where(groups > 0, groups, 1.0)[:, None]
+    shares = mask.targets / divisor(groups)[:, None]
     return Fit(counts=rows[:, None] * shares[mask.codes], diagnosis=SOLVED_DIRECTLY)
 
 

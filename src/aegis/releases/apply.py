@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from aegis.counts.answer import ARROW_TYPES
 from aegis.counts.class_table import ClassTable
 from aegis.data.dataset import lookup_table
 from aegis.data.domain import Domain, show
@@ -31,14 +32,6 @@ from aegis.masking.masks.suppress import STAR
 from aegis.masking.transition import transition
 
 _PREFIX = "_aegis"
-_ARROW = {
-    Kind.INTEGER: pa.int64(),
-    Kind.REAL: pa.float64(),
-    Kind.TEXT: pa.string(),
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.DATE: pa.date32(),
-    Kind.TIMESTAMP: pa.timestamp("us"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -58,8 +51,8 @@ class ValueMapping:
         """As a table with the columns ``value`` and ``masked``."""
         return pa.table(
             {
-                "value": pa.array(self.values.tolist(), type=_ARROW[self.kind]),
-                "masked": pa.array(self.masked.tolist(), type=_ARROW[self.masked_kind]),
+                "value": pa.array(self.values.tolist(), type=ARROW_TYPES[self.kind]),
+                "masked": pa.array(self.masked.tolist(), type=ARROW_TYPES[self.masked_kind]),
             }
         )
 

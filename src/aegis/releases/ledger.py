@@ -112,8 +112,11 @@ class Ledger:
             if entry.act is EntryKind.RELEASED
         }
 
-    def counted(self, *, recipient: str, recipients: Recipients) -> dict[int, RecordedRelease]:
-        """The releases that somebody may put beside a new one for ``recipient``; those forgotten do not count."""
+    def counted(self, *, recipient: str | None, recipients: Recipients) -> dict[int, RecordedRelease]:
+        """The releases that somebody may put beside a new one for ``recipient``, anybody where it is None.
+
+        Those forgotten do not count.
+        """
         gone = self.forgotten
         return {
             number: recorded

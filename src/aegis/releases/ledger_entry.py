@@ -185,12 +185,12 @@ class RecordedRelease:
         shown = self.quasi_identifying if role is Role.QUASI_IDENTIFYING else ()
         return frozenset((*listed.get(role.value, ()), *shown))
 
-    def held_by(self, recipient: str, recipients: Recipients) -> bool:
-        """Whether somebody who gets a release for ``recipient`` may hold this one too.
+    def held_by(self, recipient: str | None, recipients: Recipients) -> bool:
+        """Whether somebody who gets a release for ``recipient``, anybody where it is None, may hold this one too.
 
         What left under a policy by which anybody may hold everything keeps that promise, whatever a later policy says.
         """
-        key = recipient_key(recipient)
+        key = recipient_key(recipient_named(recipient))
         return recipients is Recipients.TOGETHER or key == ANYBODY or self.is_held_as(key)
 
     def is_held_as(self, key: str) -> bool:

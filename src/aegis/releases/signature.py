@@ -113,8 +113,7 @@ def make_key(path: Path) -> PublicKey:
     _, serialization = _cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    for key_file in (path, public_path(path)):
-        check_free(key_file, overwrite=False)
+    check_free(path, public_path(path), overwrite=False)
     private_key = Ed25519PrivateKey.generate()
     public = _public_of(private_key)
     secret = private_key.private_bytes(

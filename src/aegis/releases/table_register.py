@@ -18,7 +18,7 @@ import json
 import os
 import secrets
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -27,9 +27,11 @@ from typing import Any
 
 import numpy as np
 
+from aegis.counts.answer import count_rows
+from aegis.data.dataset import Dataset
 from aegis.data.output import PRIVATE, draft_of
 from aegis.errors import LedgerError
-from aegis.releases.table_sketch import Sketch
+from aegis.releases.table_sketch import Sketch, sketch_of
 
 STATE_VARIABLE = "AEGIS_STATE"
 _TABLE, _DERIVED = ".table.npz", ".derived.npz"
@@ -128,6 +130,25 @@ def register_key() -> bytes:
     raise LedgerError(f"{file} does not hold the key of the register of tables; put it back from a backup")
 
 
+def sketch_rows(
+    dataset: Dataset,
+    *,
+    focus: Sequence[str],
+    identifying: Sequence[str] = (),
+    rows: int | None = None,
+    among: Collection[str] | None = None,
+    alike: bool = False,
+) -> Sketch | None:
+    """The sample of a table's rows under the key of the register, without the columns that name people.
+
+    ``among`` names the columns to look at, all unless given; with ``alike`` most rows stand in the table several times.
+    """
+    named = {*identifying, *dataset.roles.identifying}
+    rows = count_rows(dataset.table) if rows is None else rows
+    columns = [name for name in dataset.schema.names if name not in named and (among is None or name in among)]
+    return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key(), alike=alike)
+
+
 @contextmanager
 def register_locked() -> Iterator[None]:
     """Nobody else registers a table meanwhile."""
@@ -159,6 +180,19 @@ def drop_table(identifier: str) -> None:
 def derived_tables() -> tuple[DerivedTable, ...]:
     """Every table that is known to be made of another one, in a fixed order."""
     return tuple(_read_derived(file) for file in _stored_files(_DERIVED))
+
+
+def made_of(sketch: Sketch, tables: Sequence[DerivedTable]) -> DerivedTable | None:
+    """The table that was made of another one and whose rows these most likely are; None where they are the source's."""
+    shares = {
+        place: share
+        for place, table in enumerate(tables)
+        if table.sketch.engine == sketch.engine and (share := sketch.in_common(table.sketch)) > 0
+    }
+    for place in sorted(shares, key=lambda place: -shares[place]):
+        if not sketch.whole().shares_rows_with(tables[place].source_sketch):
+            return tables[place]
+    return None
 
 
 def note_derived(table: DerivedTable) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.disclosure_rule import FEWEST, may_name
+from aegis.counts.joint import divisor
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.report.charts.paired_bars import Bar, Tick
@@ -251,7 +252,7 @@ def _on_axis(shown: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64]) 
     counts = shown.counts[: len(at)]
     inside = np.where((at >= axis.low) & (at <= axis.high), counts, 0.0)
     whole = np.add.reduceat(counts, starts)
-    return np.add.reduceat(inside, starts) / np.where(whole > 0, whole, 1.0)
+    return np.add.reduceat(inside, starts) / divisor(whole)
 
 
 def _joined(names: list[str | None]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from aegis.plural import count as count
+from aegis.plural import listed as listed
 
 NO_BREAK = "\u00a0"
 MORE_THAN_ALL = 1.0005
@@ -97,19 +98,6 @@ def measured_in(unit: str) -> str:
     (' in bits', ' (share of records)', '')
     """
     return "" if not unit else f" ({unit})" if " " in unit else f" in {unit}"
-
-
-def listed(names: list[str], most: int = 4) -> str:
-    """Names in a sentence, the first few of many.
-
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"]), listed(list("abcdefg"), 3)
-    ('a', 'a and b', 'a, b and c', 'a, b, c and 4 more')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def seconds(value: float) -> str:

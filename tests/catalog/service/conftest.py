@@ -30,7 +30,7 @@ from aegis.data.engine import open_dataset
 from aegis.library import clinic
 from aegis.library.release import release
 from aegis.library.summarize import summarize
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.opening import find_hierarchies
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
 from aegis.releases.certificate import certificate_paths
 

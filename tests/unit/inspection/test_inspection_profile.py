@@ -10,7 +10,8 @@ import pytest
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
-from aegis.inspection.profile import profile, suggest_role
+from aegis.inspection.profile import profile
+from aegis.inspection.suggested_role import suggest_role
 
 
 def _suggested(**columns: Sequence[object]) -> dict[str, Role]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aegis.learners.goal import GOALS
+from aegis.data.kind import Kind
+from aegis.learners.goal import GOALS, goal_for
 from aegis.learners.target import Target
 
 ROWS, RARE = 1_000, 40
@@ -34,3 +35,13 @@ def test_its_rows_vary_as_much_as_it_varies_from_sample_to_sample() -> None:
     means = np.array([values.mean() for values in by_sample])
     expected = np.mean([values.std() / np.sqrt(ROWS) for values in by_sample])
     assert expected == pytest.approx(means.std(), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [(Kind.DATE, "a date, taken as a number of days"), (Kind.TIMESTAMP, "a date"), (Kind.INTEGER, "a number")],
+)
+def test_the_reason_says_what_the_label_holds(kind: Kind, said: str) -> None:
+    goal, reason = goal_for(Target.of_numbers(np.arange(40.0)), kind=kind)
+    assert goal.name == "r2"
+    assert reason.startswith(f"the label is {said}")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Ints
 from aegis.compiled import ZERO, compiled
+from aegis.counts.joint import divisor
 from aegis.measures.leave_one_out import PRIOR_RECORDS
 
 Reals = NDArray[np.float64]
@@ -37,7 +38,7 @@ class Logarithms:
         records = int(totals.sum())
         prior = PRIOR_RECORDS * totals / max(records, 1)
         counts = np.arange(min(records, TABULATED) + 1, dtype=np.float64)
-        some = np.where(prior > 0, prior, 1.0)[:, None]
+        some = divisor(prior)[:, None]
         cells = counts * np.log2((np.maximum(counts - 1.0, 0.0) + some) / some)
         rows = counts * np.log2(PRIOR_RECORDS / (np.maximum(counts - 1.0, 0.0) + PRIOR_RECORDS))
         plain = counts * np.log2(np.maximum(counts, 1.0))

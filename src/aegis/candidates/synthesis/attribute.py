@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from aegis.counts.answer import ARROW_TYPES
 from aegis.counts.cells import Listed
 from aegis.counts.marginals import CodedColumn
 from aegis.data.kind import Kind
@@ -83,7 +84,7 @@ class Attribute:
         The numbers of one code are spread evenly over what is drawn for it, within each of the ``strata`` of the rows.
         """
         if isinstance(self.column.cells, Listed):
-            return pa.array(list(self.values), type=_TYPES[self.kind]).take(pa.array(codes))
+            return pa.array(list(self.values), type=ARROW_TYPES[self.kind]).take(pa.array(codes))
         numbers = np.zeros(len(codes))
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(self.size + 1))
@@ -133,14 +134,6 @@ def spread_points(strata: Codes, rng: np.random.Generator) -> Floats:
 
 
 _TINY = 1e-12
-_TYPES = {
-    Kind.INTEGER: pa.int64(),
-    Kind.REAL: pa.float64(),
-    Kind.TEXT: pa.string(),
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.DATE: pa.date32(),
-    Kind.TIMESTAMP: pa.timestamp("us"),
-}
 _FIRST_DAY = datetime.date(1, 1, 1).toordinal() - datetime.date(1970, 1, 1).toordinal()
 _LAST_DAY = datetime.date(9999, 12, 31).toordinal() - datetime.date(1970, 1, 1).toordinal()
 

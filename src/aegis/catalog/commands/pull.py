@@ -89,8 +89,7 @@ def pull(options: Pull) -> Pulled:
         release = find(catalog, options.what)
         target = Path(_safe(release.file_name)) if options.out is None else Path(options.out)
         beside = target.with_name(f"{target.name}.certificate.json")
-        for path in (target, beside):
-            check_free(path, overwrite=options.overwrite)
+        check_free(target, beside, overwrite=options.overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             # The release's own name says its format; it is checked there before it takes its place.

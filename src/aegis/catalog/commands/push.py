@@ -221,7 +221,7 @@ def push_product(options: PushProduct) -> RegisteredProduct:
 def push_configurations(options: PushConfigurations) -> ProposedConfigurations:
     """Propose the configurations of a file or folder; they travel with their hierarchies."""
     from aegis.catalog.records import record_of
-    from aegis.library.tables.proposals import find_hierarchies
+    from aegis.library.tables.opening import find_hierarchies
     from aegis.masking.configuration_file import load_configurations, many_to_mapping
 
     # The catalog has no folder to look hierarchies up in.
@@ -251,8 +251,7 @@ def push_summary(options: PushSummary) -> PushedSummary:
 def push_together(options: PushTogether) -> PushedTogether:
     """Judge every masking of a product with earlier releases, and every two of them, on the rows; push the verdicts."""
     from aegis.catalog.client.joint_verdicts import judge_sets, sets_of
-    from aegis.library.tables.opening import open_table
-    from aegis.library.tables.proposals import find_hierarchies
+    from aegis.library.tables.opening import find_hierarchies, open_table
     from aegis.masking.configuration_file import configurations_from_mapping
     from aegis.privacy.policy import Policy
 

@@ -32,7 +32,7 @@ from aegis.catalog.worker.provider import Provider
 from aegis.data.engine import open_dataset
 from aegis.errors import ConflictError, VerificationError
 from aegis.library import clinic
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.opening import find_hierarchies
 from aegis.masking.configuration_file import load_configurations, many_to_mapping
 from aegis.releases.table_register import register_in
 

@@ -89,8 +89,7 @@ def check_outputs(options: Start, project: Project) -> None:
     if options.out is not None:
         out = Path(options.out)
         check_format(out)
-        for path in (out, *certificate_paths(out)):
-            check_free(path, overwrite=options.overwrite)
+        check_free(out, *certificate_paths(out), overwrite=options.overwrite)
     if report.is_dir() or (report.exists() and not options.overwrite and not _is_page(report)):
         raise OutputError(f"{report} exists and is no report; choose another name with --report, or add --overwrite")
 

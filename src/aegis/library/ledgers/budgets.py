@@ -36,19 +36,6 @@ class SharedBudget:
     opening: Opening
     recognised: RecognisedTable
 
-    def check(self, asked: Budget, *, despite: str | None = None) -> str | None:
-        """Raise if so much more would exceed the limit and no reason is given; asked before anything is measured.
-
-        Answers the reason where it is needed.
-        """
-        try:
-            read_ledger(self.path).check_budget(asked)
-        except LedgerError:
-            if despite is None:
-                raise
-            return despite
-        return None
-
     def begin(self, recorded: RecordedRelease) -> int:
         """Spend the budget of what is to leave, before noise is drawn for it; answers the number of the entry."""
         return self._append(EntryKind.BEGUN, recorded)
@@ -82,11 +69,27 @@ def shared_budget(data: Any, dataset: Dataset, options: WithBudget) -> SharedBud
     return SharedBudget(path=path, opening=opening, recognised=recognised)
 
 
-def check_off_record(data: Any, dataset: Dataset, options: WithBudget) -> str | None:
-    """Raise where a limit is on record for these rows, what is asked for stays off the record, and no reason is given.
+def reason_to_spend(
+    data: Any, dataset: Dataset, options: WithBudget, *, shared: SharedBudget | None, asked: Budget
+) -> str | None:
+    """The reason to spend so much more, where one is needed; asked before anything is measured.
 
-    Answers the reason where it is needed.
+    Raises where none is given and the limit on record has no room for it, or would be passed by because what is asked
+    for stays off the record.
     """
+    if shared is None:
+        return _off_record(data, dataset, options)
+    try:
+        read_ledger(shared.path).check_budget(asked)
+    except LedgerError:
+        if options.despite_ledger is None:
+            raise
+        return options.despite_ledger
+    options.refuse("despite_ledger", because="the ledger has room for it")
+    return None
+
+
+def _off_record(data: Any, dataset: Dataset, options: WithBudget) -> str | None:
     limited = [(path, limit) for path in _ledgers_of(data, dataset, options) if (limit := read_ledger(path).limit)]
     if not limited:
         options.refuse("despite_ledger", because="no limit is on record for these rows")

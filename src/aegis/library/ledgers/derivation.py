@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import OtherLedgerError
 from aegis.library.tables.written import open_written
 from aegis.operation import word
-from aegis.releases.table_register import DerivedTable, derived_tables, note_derived, register_key
-from aegis.releases.table_sketch import Sketch, is_sketched, sketch_of
+from aegis.releases.table_register import DerivedTable, derived_tables, made_of, note_derived, sketch_rows
+from aegis.releases.table_sketch import Sketch, is_sketched
 
 _KEPT = 512
 """About how many digests are kept of each way to look at a row: there are more such tables than ledgers."""
@@ -69,19 +68,6 @@ def note_made_of(
     )
 
 
-def made_of(sketch: Sketch, tables: Sequence[DerivedTable]) -> DerivedTable | None:
-    """The table that was made of another one and whose rows these most likely are; None where they are the source's."""
-    shares = {
-        place: share
-        for place, table in enumerate(tables)
-        if table.sketch.engine == sketch.engine and (share := sketch.in_common(table.sketch)) > 0
-    }
-    for place in sorted(shares, key=lambda place: -shares[place]):
-        if not sketch.whole().shares_rows_with(tables[place].source_sketch):
-            return tables[place]
-    return None
-
-
 def check_made_of(finished: Dataset, original: Dataset) -> None:
     """Raise where ``finished`` is known to be made of another table than ``original``."""
     tables = derived_tables()
@@ -123,26 +109,6 @@ def made_elsewhere(name: str, table: DerivedTable) -> str:
         f"{place} judges it together with their earlier releases, and every other command takes {place} itself "
         "(--ledger none judges it alone)"
     )
-
-
-def sketch_rows(
-    dataset: Dataset,
-    *,
-    focus: Sequence[str],
-    identifying: Sequence[str] = (),
-    rows: int | None = None,
-    among: Collection[str] | None = None,
-    alike: bool = False,
-) -> Sketch | None:
-    """The sample of a table's rows, without the columns that name people: a copy may have new numbers.
-
-    ``among`` names the columns to look at, all unless given; with ``alike`` most rows stand in the table several times.
-    """
-    named = {*identifying, *dataset.roles.identifying}
-    if rows is None:
-        rows = int(ask(dataset.table.aggregate(n=dataset.table.count()))["n"][0].as_py())
-    columns = [name for name in dataset.schema.names if name not in named and (among is None or name in among)]
-    return sketch_of(dataset.table, columns, focus=focus, rows=rows, key=register_key(), alike=alike)
 
 
 def _of_both_readings(

@@ -28,7 +28,7 @@ from aegis.privacy.model import Model
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.privacy.verdict import Bound
 from aegis.releases.ledger import read_ledger
-from aegis.releases.ledger_entry import RecordedRelease, recipient_named
+from aegis.releases.ledger_entry import RecordedRelease
 
 _WAYS_OUT = "anything else needs a reason, with --despite-ledger"
 
@@ -155,7 +155,7 @@ def masks_shown_earlier(data: object, options: WithLedger, *, policy: Policy) ->
     shown: dict[str, Mask | None] = {}
     if path is None:
         return shown
-    counted = read_ledger(path).counted(recipient=recipient_named(options.recipient), recipients=policy.recipients)
+    counted = read_ledger(path).counted(recipient=options.recipient, recipients=policy.recipients)
     for recorded in counted.values():
         for column, then in columns_shown(recorded).items():
             shown.setdefault(column, None if then.is_raw or then.is_drawn else then.mask)

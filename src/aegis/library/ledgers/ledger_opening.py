@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from aegis.commands.fields import WithLedger
-from aegis.counts.answer import ask, encode, plain
+from aegis.counts.answer import ask, count_rows, encode, plain
 from aegis.counts.collect_classes import with_person
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
@@ -67,11 +67,11 @@ def earlier_releases_of(
         recognise(dataset, path=None, ledger=None, focus=focus, identifying=identifying)
         return None
     ledger = read_ledger(path)
-    recipient = recipient_named(options.recipient)
-    counted = ledger.counted(recipient=recipient, recipients=policy.recipients)
+    counted = ledger.counted(recipient=options.recipient, recipients=policy.recipients)
     if not counted and not to_release:
         recognise(dataset, path=path, ledger=ledger, focus=focus, identifying=identifying)
         return None
+    recipient = recipient_named(options.recipient)
     opening = ledger.opening or _opening(dataset, identifying)
     lacking = [name for name in opening.columns if name not in dataset.schema]
     if lacking:
@@ -177,12 +177,8 @@ def _opening(dataset: Dataset, identifying: Sequence[str]) -> Opening:
     """A new ledger: rows are told apart by what identifies people if that is different in every row."""
     columns = dataset.schema.names
     by = tuple(name for name in columns if name in identifying)
-    if by:
-        table = dataset.table
-        answer = ask(table.select(*by).distinct().aggregate(n=table.select(*by).distinct().count()))
-        rows = ask(table.aggregate(n=table.count()))
-        if answer["n"][0].as_py() != rows["n"][0].as_py():
-            by = ()
+    if by and count_rows(dataset.table.select(*by).distinct()) != count_rows(dataset.table):
+        by = ()
     return Opening.new(source=dataset.name, columns=columns, rows_by=by)
 
 

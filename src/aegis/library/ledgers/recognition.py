@@ -13,7 +13,7 @@ from typing import Protocol
 from aegis.commands.fields import NO_LEDGER, PathLike, Reading
 from aegis.data.dataset import Dataset
 from aegis.errors import LedgerError, OtherLedgerError
-from aegis.library.ledgers.derivation import made_elsewhere, made_of, sketch_rows
+from aegis.library.ledgers.derivation import made_elsewhere
 from aegis.operation import word
 from aegis.plural import count
 from aegis.releases.ledger import Ledger, Opening, ledger_path, overtaken, read_ledger
@@ -22,8 +22,10 @@ from aegis.releases.table_register import (
     RegisteredTable,
     derived_tables,
     drop_table,
+    made_of,
     note_table,
     registered_tables,
+    sketch_rows,
 )
 from aegis.releases.table_sketch import Sketch, is_sketched
 

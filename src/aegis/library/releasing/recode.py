@@ -27,7 +27,7 @@ from aegis.errors import AnonymizerError, LabelError, RoleError
 from aegis.library.ledgers.derivation import note_made_of
 from aegis.library.releasing.recoded_certificate import recoded_certificate
 from aegis.library.tables.judging import by_person, classes_of, read_policy
-from aegis.library.tables.proposals import find_hierarchies
+from aegis.library.tables.opening import find_hierarchies
 from aegis.library.tables.written import check_written, open_written
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, Suppressed

@@ -19,7 +19,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import as_dataset
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.data.yaml_text import dump
-from aegis.errors import OptionError, OutputError, PolicyNotSatisfiedError
+from aegis.errors import OptionError, PolicyNotSatisfiedError
 from aegis.inspection.telling import Tells, known_values
 from aegis.library.releasing.release_source import ReleaseCounts, Source, judged_kinds
 from aegis.library.tables.masked_data import MaskedData, mapping_text
@@ -71,10 +71,8 @@ def output_paths(options: Release) -> list[Path]:
     else:
         check_format(Path(options.out))
         paths = [Path(options.out), *extras, *certificate_paths(Path(options.out))]
-    if len({path.absolute() for path in paths}) < len(paths):
-        raise OutputError("two of the outputs have the same name; give each its own")
-    for path in (*paths, *((signature_path(paths[-2]),) if options.sign is not None else ())):
-        check_free(path, overwrite=options.overwrite)
+    signature = None if options.sign is None else signature_path(paths[-2])
+    check_free(*paths, signature, overwrite=options.overwrite)
     return paths
 
 

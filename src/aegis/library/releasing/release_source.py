@@ -23,8 +23,7 @@ from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_opening import earlier_releases_of
 from aegis.library.tables.judging import check_hidden, check_identifying, classes_of, read_policy, refuse_sanitized
 from aegis.library.tables.masked_data import MaskedData, all_masks, masked_data, roles_with
-from aegis.library.tables.opening import open_table, reading
-from aegis.library.tables.proposals import find_hierarchies, one_configuration
+from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table, reading
 from aegis.library.tables.unlisted import decide
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask

@@ -22,7 +22,7 @@ from aegis.commands.sanitize import Sanitize
 from aegis.data.dataset import Dataset
 from aegis.data.engine import connect
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
-from aegis.errors import OutputError, SanitizerError
+from aegis.errors import SanitizerError
 from aegis.library.ledgers.derivation import note_made_of
 from aegis.library.releasing.sanitized_record import SanitizedRecord, put_on_record
 from aegis.library.tables.judging import read_policy
@@ -66,10 +66,7 @@ def files_of(options: Sanitize, *, groups: int) -> dict[str, Path]:
         paths["model"] = Path(options.model)
     if options.report is not None:
         paths["report"] = Path(options.report)
-    for path in paths.values():
-        check_free(path, overwrite=options.overwrite)
-    if len({path.resolve() for path in paths.values()}) < len(paths):
-        raise OutputError("every file that is written needs a name of its own")
+    check_free(*paths.values(), overwrite=options.overwrite)
     return paths
 
 

@@ -14,7 +14,7 @@ from aegis.data.engine import as_dataset
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import ConfigurationError
-from aegis.library.tables.proposals import label_of
+from aegis.library.tables.opening import label_of
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import ExpressionMask, MappedMask, Mask
 from aegis.masking.masks.suppress import Suppress

@@ -1,21 +1,36 @@
-"""The table that an operation was given, opened as its options say, and the order of values that somebody declares."""
+"""What an operation was given: the table, opened as its options say, its hierarchies and configurations, the label.
+
+And the order of values that somebody declares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aegis.commands.fields import READING, Reading, TableLike, WithIdentifying, WithRoles
+from aegis.commands.fields import (
+    READING,
+    ConfigurationLike,
+    ConfigurationsLike,
+    HierarchiesLike,
+    Reading,
+    TableLike,
+    WithIdentifying,
+    WithRoles,
+)
 from aegis.counts.class_table import ClassTable
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles, read_roles
-from aegis.errors import OptionError
+from aegis.errors import ConfigurationError, OptionError
 from aegis.library.tables.unlisted import REST
+from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import configurations_from_mapping, load_configurations
 from aegis.operation import names
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
@@ -74,6 +89,93 @@ def roles_given(options: WithIdentifying) -> Roles:
         return listed
     base = options.roles if isinstance(options.roles, Roles) else read_roles(Path(options.roles)).roles
     return base.overridden_by(listed)
+
+
+def gather(
+    configurations: ConfigurationsLike | None,
+    *,
+    hierarchies: HierarchiesLike | None = None,
+    data: Any = None,
+) -> list[Configuration]:
+    """Configurations from a file, a folder, one object or several."""
+    if configurations is None:
+        return []
+    if isinstance(configurations, Configuration):
+        return [configurations]
+    if isinstance(configurations, str | Path):
+        return load_configurations(Path(configurations), hierarchies=find_hierarchies(hierarchies, data))
+    if isinstance(configurations, Mapping):
+        available = find_hierarchies(hierarchies, data)
+        return configurations_from_mapping(configurations, name="configuration", hierarchies=available)
+    gathered: list[Configuration] = []
+    for number, configuration in enumerate(configurations, start=1):
+        if isinstance(configuration, Configuration):
+            gathered.append(configuration)
+        elif isinstance(configuration, Mapping):
+            available = find_hierarchies(hierarchies, data)
+            gathered += configurations_from_mapping(
+                configuration, name=f"configuration-{number}", hierarchies=available
+            )
+        else:
+            raise ConfigurationError("a list of configurations holds Configuration objects or {column: mask} mappings")
+    return gathered
+
+
+def one_configuration(
+    configuration: ConfigurationLike, *, hierarchies: HierarchiesLike | None = None, data: Any = None
+) -> Configuration:
+    """The one configuration of a file."""
+    gathered = gather(configuration, hierarchies=hierarchies, data=data)
+    if len(gathered) != 1:
+        raise ConfigurationError(f"there are {len(gathered)} configurations; give a file that holds one")
+    return gathered[0]
+
+
+def find_hierarchies(hierarchies: HierarchiesLike | None, data: Any) -> dict[str, Hierarchy]:
+    """The hierarchies given, or those in a folder ``hierarchies`` beside the data."""
+    if isinstance(hierarchies, Mapping):
+        return dict(hierarchies)
+    if hierarchies is not None:
+        return read_hierarchies(Path(hierarchies))
+    if isinstance(data, str | Path) and "://" not in str(data):
+        beside = Path(data).parent / "hierarchies"
+        if beside.is_dir():
+            return read_hierarchies(beside)
+    return {}
+
+
+def label_of(named: str | None, label_role: str | None, configurations: Iterable[Configuration]) -> str | None:
+    """The label asked for, or that of the roles, or the one the configurations were made for.
+
+    A configuration that names another one is an error: what was chosen for one label says little about another.
+    """
+    label = named or label_role
+    for configuration in configurations:
+        label = label or configuration.label
+        if configuration.label not in (None, label):
+            raise ConfigurationError(
+                f"configuration {configuration.name!r} is for the label {configuration.label!r}, and the label here is "
+                f"{label!r}; name its label with --label, or take it out of the configuration"
+            )
+    return label
+
+
+def labels_of(asked: str | None, dataset: Dataset, configurations: Iterable[Configuration]) -> tuple[str, ...]:
+    """The labels to rank for: those asked for, separated by commas, or the one of roles or configurations.
+
+    Where nobody names one, every column that does not identify people is one in turn.
+    """
+    if asked is not None and asked not in dataset.schema:
+        several = names(asked)
+        if len(several) > 1:
+            for name in several:
+                dataset.schema.kind(name)  # says which columns there are if it is not one of them
+            return tuple(dict.fromkeys(several))
+    label = label_of(asked, dataset.roles.label, configurations)
+    if label is not None:
+        return (label,)
+    identifying = set(dataset.roles.identifying)
+    return tuple(name for name in dataset.schema.names if name not in identifying)
 
 
 def declared_orders(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:

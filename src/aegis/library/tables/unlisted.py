@@ -10,7 +10,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import RoleError
 from aegis.inspection.identifying_text import texts_that_identify
-from aegis.inspection.profile import suggest_role
+from aegis.inspection.suggested_role import suggest_role
 from aegis.operation import listed, word
 
 REST = "rest"
@@ -34,7 +34,9 @@ def looks_identifying(dataset: Dataset, roles: Roles, *, masked: Collection[str]
     for number, column in enumerate(columns):
         measures.append(first[column.name].nunique().name(f"d{number}"))
         measures.append(first[column.name].count().name(f"n{number}"))
-    answer = ask(first.aggregate(measures))
+    answer = ask(first.aggregate([first.count().name("rows"), *measures]))
+    if not answer["rows"][0].as_py():
+        return ()  # nobody is in a table without rows; a column without values in one that has some is another matter
     texts = texts_that_identify(dataset, [column.name for column in columns])
     suspicious = []
     for number, column in enumerate(columns):
