@@ -23,7 +23,7 @@ from _result import write
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import Grown, grow_from_tuples, tuples_to_grow
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import cost_of_parts, parts_of
+from aegis.candidates.boxes.parts import cost_of_parts, parts_of
 from aegis.candidates.boxes.tuples import BoxTuples
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect

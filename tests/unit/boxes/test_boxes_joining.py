@@ -15,18 +15,9 @@ from hypothesis import strategies as st
 from aegis.candidates.boxes.gains import chance_gain
 from aegis.candidates.boxes.growing import grow_boxes, tuples_to_grow
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import (
-    A_BOX,
-    COARSE,
-    RECORDS_OF_A_PART,
-    Parts,
-    cost_of_parts,
-    joined_parts,
-    mean_width,
-    parts_of,
-    published_parts,
-)
+from aegis.candidates.boxes.joining import A_BOX, COARSE, RECORDS_OF_A_PART, joined_parts
 from aegis.candidates.boxes.model_columns import box_columns
+from aegis.candidates.boxes.parts import Parts, cost_of_parts, mean_width, parts_of, published_parts
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.terms import Terms
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
@@ -286,16 +277,16 @@ def test_parts_as_they_are_published_hold_what_lies_in_them_and_no_two_the_same(
     assert mean_width(seen, terms) < mean_width(starred, terms)
 
 
-def test_the_less_the_label_counts_the_finer_joined_boxes_stay() -> None:
-    table, _, _ = people()
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_less_the_label_counts_the_finer_joined_boxes_stay(seed: int) -> None:
+    table, _, _ = people(seed=seed)
     ready = tuples_to_grow(table, Growth(), labels=["label"])
     terms = ready.terms(Growth(), 1)
     widths = []
-    for weight in (0.99, 0.5, 0.0):
+    for weight in (0.99, 0.97, 0.9):  # with less width decides alone, and a greedy growth is fine by luck
         growth = Growth(label_weight=weight)
         grown = grow_boxes(table, Policy.from_mapping({"k": 50}), labels=["label"], growth=growth)
         box = grown.boxes.numbers[grown.box_of_tuple]
         held = parts_of(ready.columns, ready.sizes, ready.labels, terms, box, grown.boxes.many)
         widths.append(mean_width(held, terms))
-    assert widths == sorted(widths, reverse=True)
-    assert widths[0] > widths[-1]
+    assert widths[0] > 1.5 * widths[1] > 1.5 * 1.5 * widths[2]

@@ -26,15 +26,11 @@ from aegis.candidates.boxes.joining import (
     RECORDS_OF_A_PART,
     WORTH,
     WORTH_NATS,
-    Parts,
     branches,
-    cost_of_parts,
     joined_parts,
-    mean_width,
     most_in_branch,
-    parts_of,
-    published_parts,
 )
+from aegis.candidates.boxes.parts import Parts, cost_of_parts, mean_width, parts_of, published_parts
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.counts.class_table import ClassTable
