@@ -75,6 +75,17 @@ def test_classes_and_numbers_are_expected_alike() -> None:
     assert float(np.corrcoef(numbers[:, 1], table.codes.sum(axis=1))[0, 1]) > 0.95
 
 
+def test_what_several_draws_of_folds_say_together_is_nearer_to_the_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    def apart(draws: int, seed: int) -> float:
+        monkeypatch.setattr(expected_labels, "DRAWS", draws)
+        codes, _, label = leaning(600, seed)
+        table, expected = expected_of(codes, label, Domain.of(Kind.INTEGER, [0, 1]))
+        chance = 1 / (1 + np.exp(-(table.codes.sum(axis=1) - 60.0) / 15))
+        return float(np.mean((expected[:, 1] - chance) ** 2))
+
+    assert all(apart(2, seed) < apart(1, seed) for seed in range(5))
+
+
 def test_a_sample_tells_of_all_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expected_labels, "MOST_RECORDS", 300)
     codes, _, label = leaning(900, 4)
