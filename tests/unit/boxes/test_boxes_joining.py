@@ -75,7 +75,7 @@ def test_joined_boxes_keep_k_and_never_cost_more_than_cuts_alone(seed: int, k: i
     sizes = Counter(published(joined.boxes, codes))
     assert min(sizes.values()) == joined.boxes.smallest_box == joined.judgement.smallest_class >= k
     assert len(sizes) == joined.boxes.many
-    ready = tuples_to_grow(table, growth, labels=["label"])
+    ready = tuples_to_grow(table, policy, growth, labels=["label"])
     of_tuple, cut_alone = joined.boxes.numbers[joined.box_of_tuple], alone.box_of_tuple
     terms = ready.terms(growth, 1)
     parts = parts_of(ready.columns, ready.sizes, ready.labels, terms, cut_alone, alone.boxes.many)
@@ -90,7 +90,7 @@ def test_joined_boxes_tell_more_where_the_label_follows_a_slope() -> None:
     joined = grow_boxes(table, policy, labels=["label"], growth=growth)
     alone = grow_boxes(table, policy, labels=["label"], growth=Growth(joins=False))
     assert joined.boxes.many < len(joined.boxes.leaves), "some parts are joined"
-    ready = tuples_to_grow(table, growth, labels=["label"])
+    ready = tuples_to_grow(table, policy, growth, labels=["label"])
     of_tuple = joined.boxes.numbers[joined.box_of_tuple]
     assert cost(ready, growth, of_tuple, a_box=False) < cost(ready, growth, alone.box_of_tuple, a_box=False)
 
@@ -261,7 +261,7 @@ def test_no_two_boxes_are_made_that_would_be_published_alike(towns: list[int], b
 def test_parts_as_they_are_published_hold_what_lies_in_them_and_no_two_the_same() -> None:
     table, _, _ = people()
     alone = grow_boxes(table, Policy.from_mapping({"k": 20}), labels=["label"], growth=Growth(joins=False))
-    ready = tuples_to_grow(table, Growth(), labels=["label"])
+    ready = tuples_to_grow(table, Policy.from_mapping({"k": 50}), Growth(), labels=["label"])
     terms = ready.terms(Growth(), 1)
     seen = parts_of(ready.columns, ready.sizes, ready.labels, terms, alone.box_of_tuple, alone.boxes.many)
     shown = published_parts(seen, alone.boxes, table.domains)
@@ -280,7 +280,7 @@ def test_parts_as_they_are_published_hold_what_lies_in_them_and_no_two_the_same(
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_less_the_label_counts_the_finer_joined_boxes_stay(seed: int) -> None:
     table, _, _ = people(seed=seed)
-    ready = tuples_to_grow(table, Growth(), labels=["label"])
+    ready = tuples_to_grow(table, Policy.from_mapping({"k": 50}), Growth(), labels=["label"])
     terms = ready.terms(Growth(), 1)
     widths = []
     for weight in (0.99, 0.97, 0.9):  # with less width decides alone, and a greedy growth is fine by luck
