@@ -23,7 +23,7 @@ from _result import write
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import Grown, grow_from_tuples, tuples_to_grow
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import cost_of_parts, parts_of
+from aegis.candidates.boxes.parts import cost_of_parts, parts_of
 from aegis.candidates.boxes.tuples import BoxTuples
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect
@@ -50,9 +50,9 @@ def on_boxes(table: Coded, training: Ints, testing: Ints, k: int) -> dict[str, A
     """What the boxes of the training rows tell of the others, and those that are cut alone, of one part each."""
     policy = Policy.from_mapping({"k": k})
     counts = table.counts(training)
-    expected = tuples_to_grow(counts, Growth(), labels=["label"])
+    expected = tuples_to_grow(counts, policy, Growth(), labels=["label"])
     growth = growth_for(counts, policy, "label")
-    ready = expected if growth.expected_labels else tuples_to_grow(counts, growth, labels=["label"])
+    ready = expected if growth.expected_labels else tuples_to_grow(counts, policy, growth, labels=["label"])
     grown = grow_from_tuples(ready, policy, labels=["label"], growth=growth)
     alone = grow_from_tuples(ready, policy, labels=["label"], growth=replace(growth, joins=False))
     cut_alone = {
@@ -65,8 +65,9 @@ def by_label_weight(table: Coded, training: Ints, testing: Ints, weight: float) 
     """How wide boxes are and what models reach, at a weight of the label against width."""
     growth = Growth(label_weight=weight)
     counts = table.counts(training)
-    expected = tuples_to_grow(counts, growth, labels=["label"])
-    grown = grow_from_tuples(expected, Policy.from_mapping({"k": WEIGHED_K}), labels=["label"], growth=growth)
+    policy = Policy.from_mapping({"k": WEIGHED_K})
+    expected = tuples_to_grow(counts, policy, growth, labels=["label"])
+    grown = grow_from_tuples(expected, policy, labels=["label"], growth=growth)
     release = grown.boxes.published(grown.boxes.box_of(table.domains, table.codes))
     shape = told(table, training, testing, expected, grown)
     return {

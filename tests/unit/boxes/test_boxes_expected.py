@@ -34,10 +34,12 @@ def leaning(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return codes, chance, (rng.random(rows) < chance).astype(np.int64)
 
 
-def expected_of(codes: np.ndarray, label: np.ndarray, domain: Domain) -> tuple[ClassTable, np.ndarray]:
+def expected_of(
+    codes: np.ndarray, label: np.ndarray, domain: Domain, *, draws: int = 1
+) -> tuple[ClassTable, np.ndarray]:
     """The table, and the expected labels of its tuples for each of their records."""
     table = table_of(codes, label, domain)
-    ready = with_expected_labels(box_tuples(table, ["label"]), ("label",))
+    ready = with_expected_labels(box_tuples(table, ["label"]), ("label",), draws=draws)
     return table, ready.labels / ready.sizes[:, None]
 
 
@@ -73,6 +75,16 @@ def test_classes_and_numbers_are_expected_alike() -> None:
     table, numbers = expected_of(codes, place, Domain.of(Kind.INTEGER, range(119)))
     np.testing.assert_allclose(numbers[:, 0], 1.0)
     assert float(np.corrcoef(numbers[:, 1], table.codes.sum(axis=1))[0, 1]) > 0.95
+
+
+def test_what_several_draws_of_folds_say_together_is_nearer_to_the_chance() -> None:
+    def apart(draws: int, seed: int) -> float:
+        codes, _, label = leaning(600, seed)
+        table, expected = expected_of(codes, label, Domain.of(Kind.INTEGER, [0, 1]), draws=draws)
+        chance = 1 / (1 + np.exp(-(table.codes.sum(axis=1) - 60.0) / 15))
+        return float(np.mean((expected[:, 1] - chance) ** 2))
+
+    assert all(apart(2, seed) < apart(1, seed) for seed in range(5))
 
 
 def test_a_sample_tells_of_all_tuples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,18 +15,9 @@ from hypothesis import strategies as st
 from aegis.candidates.boxes.gains import chance_gain
 from aegis.candidates.boxes.growing import grow_boxes, tuples_to_grow
 from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import (
-    A_BOX,
-    COARSE,
-    RECORDS_OF_A_PART,
-    Parts,
-    cost_of_parts,
-    joined_parts,
-    mean_width,
-    parts_of,
-    published_parts,
-)
+from aegis.candidates.boxes.joining import A_BOX, COARSE, RECORDS_OF_A_PART, joined_parts
 from aegis.candidates.boxes.model_columns import box_columns
+from aegis.candidates.boxes.parts import Parts, cost_of_parts, mean_width, parts_of, published_parts
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.terms import Terms
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
@@ -84,7 +75,7 @@ def test_joined_boxes_keep_k_and_never_cost_more_than_cuts_alone(seed: int, k: i
     sizes = Counter(published(joined.boxes, codes))
     assert min(sizes.values()) == joined.boxes.smallest_box == joined.judgement.smallest_class >= k
     assert len(sizes) == joined.boxes.many
-    ready = tuples_to_grow(table, growth, labels=["label"])
+    ready = tuples_to_grow(table, policy, growth, labels=["label"])
     of_tuple, cut_alone = joined.boxes.numbers[joined.box_of_tuple], alone.box_of_tuple
     terms = ready.terms(growth, 1)
     parts = parts_of(ready.columns, ready.sizes, ready.labels, terms, cut_alone, alone.boxes.many)
@@ -99,7 +90,7 @@ def test_joined_boxes_tell_more_where_the_label_follows_a_slope() -> None:
     joined = grow_boxes(table, policy, labels=["label"], growth=growth)
     alone = grow_boxes(table, policy, labels=["label"], growth=Growth(joins=False))
     assert joined.boxes.many < len(joined.boxes.leaves), "some parts are joined"
-    ready = tuples_to_grow(table, growth, labels=["label"])
+    ready = tuples_to_grow(table, policy, growth, labels=["label"])
     of_tuple = joined.boxes.numbers[joined.box_of_tuple]
     assert cost(ready, growth, of_tuple, a_box=False) < cost(ready, growth, alone.box_of_tuple, a_box=False)
 
@@ -270,7 +261,7 @@ def test_no_two_boxes_are_made_that_would_be_published_alike(towns: list[int], b
 def test_parts_as_they_are_published_hold_what_lies_in_them_and_no_two_the_same() -> None:
     table, _, _ = people()
     alone = grow_boxes(table, Policy.from_mapping({"k": 20}), labels=["label"], growth=Growth(joins=False))
-    ready = tuples_to_grow(table, Growth(), labels=["label"])
+    ready = tuples_to_grow(table, Policy.from_mapping({"k": 50}), Growth(), labels=["label"])
     terms = ready.terms(Growth(), 1)
     seen = parts_of(ready.columns, ready.sizes, ready.labels, terms, alone.box_of_tuple, alone.boxes.many)
     shown = published_parts(seen, alone.boxes, table.domains)
@@ -286,16 +277,16 @@ def test_parts_as_they_are_published_hold_what_lies_in_them_and_no_two_the_same(
     assert mean_width(seen, terms) < mean_width(starred, terms)
 
 
-def test_the_less_the_label_counts_the_finer_joined_boxes_stay() -> None:
-    table, _, _ = people()
-    ready = tuples_to_grow(table, Growth(), labels=["label"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_less_the_label_counts_the_finer_joined_boxes_stay(seed: int) -> None:
+    table, _, _ = people(seed=seed)
+    ready = tuples_to_grow(table, Policy.from_mapping({"k": 50}), Growth(), labels=["label"])
     terms = ready.terms(Growth(), 1)
     widths = []
-    for weight in (0.99, 0.5, 0.0):
+    for weight in (0.99, 0.97, 0.9):  # with less width decides alone, and a greedy growth is fine by luck
         growth = Growth(label_weight=weight)
         grown = grow_boxes(table, Policy.from_mapping({"k": 50}), labels=["label"], growth=growth)
         box = grown.boxes.numbers[grown.box_of_tuple]
         held = parts_of(ready.columns, ready.sizes, ready.labels, terms, box, grown.boxes.many)
         widths.append(mean_width(held, terms))
-    assert widths == sorted(widths, reverse=True)
-    assert widths[0] > widths[-1]
+    assert widths[0] > 1.5 * widths[1] > 1.5 * 1.5 * widths[2]

@@ -163,7 +163,9 @@ class _Trial:
         """What boxes of a turn are grown from; learners are asked once for all ways that go by what they expect."""
         key = turn, growth.expected_labels
         if key not in self._ready:
-            self._ready[key] = tuples_to_grow(self._part(self._turns[turn][1]), growth, labels=[self._label])
+            training = self._turns[turn][1]
+            policy = _scaled(self._policy, len(training) / self._table.records)
+            self._ready[key] = tuples_to_grow(self._part(training), policy, growth, labels=[self._label])
         return self._ready[key]
 
     def _part(self, training: Ints) -> ClassTable:

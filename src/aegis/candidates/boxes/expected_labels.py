@@ -3,8 +3,10 @@
 A box of five records says little about its label, and the best of many cuts of it says mostly what chance made of those
 five. The learners of the race, trained on the whole table, say what records like these have in general. Each record is
 told by learners that were trained without it: the records are parted into folds, and a tuple that stands in several of
-them gets the mean by its records. How much each learner counts is settled by how well they tell together the labels of
-records that they were trained without. Only labels are replaced, and only for choosing cuts; nothing of it is released.
+them gets the mean by its records. Learners of different folds differ by the luck of their records; where that matters
+folds are drawn more than once, and the mean of what is said counts. How much each learner counts is settled by how
+well they tell together the labels of records that they were trained without. Only labels are replaced, and only for
+choosing cuts; nothing of it is released.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ FEWEST_OF_MANY_CLASSES = 4_000
 FOLDS = 4
 
 
-def with_expected_labels(ready: BoxTuples, names: tuple[str, ...]) -> BoxTuples:
-    """The same tuples with the expected labels in place of their own."""
+def with_expected_labels(ready: BoxTuples, names: tuple[str, ...], *, draws: int = 1) -> BoxTuples:
+    """The same tuples with the expected labels in place of their own; ``draws`` is how often folds are drawn."""
     labels, scales = ready.labels.copy(), ready.scales.copy()
     telling = int((ready.scales > 0).sum())
     for block, name in enumerate(names):
@@ -39,7 +41,7 @@ def with_expected_labels(ready: BoxTuples, names: tuple[str, ...]) -> BoxTuples:
         first, width, classes = ready.blocks[block].tolist()
         own = ready.labels[:, first : first + width]
         records = own.sum(axis=1) if classes else own[:, 0]
-        expected = _expected(ready.table, name)
+        expected = _expected(ready.table, name, draws)
         if classes:
             held = records[:, None] * expected
         else:
@@ -68,7 +70,7 @@ def sampled_records(table: ClassTable, label: str, *, most: int, rng: np.random.
     return owners[entry].astype(np.int64), values[entry].astype(np.int64)
 
 
-def _expected(table: ClassTable, label: str) -> Floats:
+def _expected(table: ClassTable, label: str, draws: int) -> Floats:
     """A line per tuple: the chance of each class, or the number."""
     domain = table.contents[label].domain
     of_numbers = is_of_numbers(domain)
@@ -77,22 +79,23 @@ def _expected(table: ClassTable, label: str) -> Floats:
     rng = np.random.default_rng(0)
     tuples, values = sampled_records(table, label, most=most, rng=rng)
     target = Target.of_numbers(label_numbers(domain)[values]) if of_numbers else Target.of_classes(values, classes)
-    fold = rng.permutation(len(tuples)) % FOLDS
     learners, outputs = len(list(LEARNERS)), max(classes, 1)
     sums, weights = np.zeros((learners, table.classes, outputs)), np.zeros(table.classes)
-    answers = np.empty((learners, len(tuples), outputs))
+    answers = np.zeros((learners, len(tuples), outputs))
     unseen = np.ones(table.classes, dtype=bool)
     unseen[tuples] = False
-    for turn in range(FOLDS):
-        asked, place, records = np.unique(tuples[fold == turn], return_inverse=True, return_counts=True)
-        others = np.flatnonzero(unseen)[turn::FOLDS]  # what the sample left out is told by one of the folds
-        told = np.concatenate([asked, others])
-        counts = np.concatenate([records, np.ones(len(others), dtype=np.int64)])
-        learnt = np.flatnonzero(fold != turn)
-        told_answers = _learnt(table, tuples[learnt], target.at(learnt), told)
-        answers[:, fold == turn] = told_answers[:, place]
-        sums[:, told] += counts[:, None] * told_answers
-        weights[told] += counts
+    for draw in range(draws):
+        fold = rng.permutation(len(tuples)) % FOLDS
+        for turn in range(FOLDS):
+            asked, place, records = np.unique(tuples[fold == turn], return_inverse=True, return_counts=True)
+            others = np.flatnonzero(unseen)[draw * FOLDS + turn :: draws * FOLDS]  # one fold tells what was left out
+            told = np.concatenate([asked, others])
+            counts = np.concatenate([records, np.ones(len(others), dtype=np.int64)])
+            learnt = np.flatnonzero(fold != turn)
+            told_answers = _learnt(table, tuples[learnt], target.at(learnt), told)
+            answers[:, fold == turn] += told_answers[:, place] / draws
+            sums[:, told] += counts[:, None] * told_answers
+            weights[told] += counts
     wanted = np.eye(classes)[values] if classes else target.numbers[:, None]
     return np.asarray(np.tensordot(trusted(answers, wanted), sums, axes=1) / weights[:, None])
 

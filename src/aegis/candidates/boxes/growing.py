@@ -26,15 +26,11 @@ from aegis.candidates.boxes.joining import (
     RECORDS_OF_A_PART,
     WORTH,
     WORTH_NATS,
-    Parts,
     branches,
-    cost_of_parts,
     joined_parts,
-    mean_width,
     most_in_branch,
-    parts_of,
-    published_parts,
 )
+from aegis.candidates.boxes.parts import Parts, cost_of_parts, mean_width, parts_of, published_parts
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
 from aegis.counts.class_table import ClassTable
@@ -47,6 +43,10 @@ from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.model import ClassModel
 from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
+
+DRAWS_FOR_JOINING = 2
+"""So often folds are drawn where parts may be joined. The second draw brings most of what many would, and each costs as
+much as the first; where nothing is joined models gain less by it than luck moves them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -77,12 +77,13 @@ def grow_boxes(
     is, where not even all records in one box satisfy the policy.
     """
     chosen = growth or Growth()
-    ready = tuples_to_grow(table, chosen, labels=labels, hierarchies=hierarchies, by_branch=by_branch)
+    ready = tuples_to_grow(table, policy, chosen, labels=labels, hierarchies=hierarchies, by_branch=by_branch)
     return grow_from_tuples(ready, policy, labels=labels, growth=chosen)
 
 
 def tuples_to_grow(
     table: ClassTable,
+    policy: Policy,
     growth: Growth,
     *,
     labels: Sequence[str] = (),
@@ -91,12 +92,14 @@ def tuples_to_grow(
 ) -> BoxTuples:
     """What boxes are grown from: with expected labels where the growth asks for them and enough records have one.
 
-    Growths that agree in that may share it.
+    Growths that agree in that may share it. Boxes that may be joined are joined by what their records are expected to
+    have, so folds are drawn more than once for them.
     """
     ready = box_tuples(table, labels, hierarchies=hierarchies, by_branch=by_branch)
     enough = all(labelled_records(table, label) >= LEAST_RECORDS for label in labels)
     if growth.expected_labels and enough and ready.scales.any():
-        return with_expected_labels(ready, tuple(labels))
+        draws = DRAWS_FOR_JOINING if _k(policy) > RECORDS_OF_A_PART else 1
+        return with_expected_labels(ready, tuple(labels), draws=draws)
     return ready
 
 
@@ -107,7 +110,7 @@ def grow_from_tuples(ready: BoxTuples, policy: Policy, *, labels: Sequence[str],
         chosen = replace(chosen, label_weight=0.0, look_ahead=0)  # width is the same in whichever order
     elif ready.expects_labels:
         chosen = replace(chosen, doubt_nats=0.0)  # learners have smoothed chance away
-    k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
+    k = _k(policy)
     least = chosen.least_records or k
     order = np.arange(table.classes, dtype=np.int64)
     nodes = _cut(ready, policy, chosen, least, order, 0, table.classes)
@@ -122,6 +125,10 @@ def grow_from_tuples(ready: BoxTuples, policy: Policy, *, labels: Sequence[str],
             return joined
     boxes = as_boxes(ready, pruned.nodes, pruned.order, policy, tuple(labels), suppressed=suppressed)
     return Grown(boxes=boxes, judgement=pruned.judgement, box_of_tuple=pruned.box_of_tuple)
+
+
+def _k(policy: Policy) -> int:
+    return max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
 
 
 def _may_join(ready: BoxTuples) -> bool:
