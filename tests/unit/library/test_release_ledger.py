@@ -655,3 +655,12 @@ def test_a_sensitive_column_that_left_masked_may_be_left_out(tmp_path: Path) -> 
     halves = aegis.release(source, config={"age": {"bucketize": {"width": 5}}}, **asked)
     assert halves.ledger is not None
     assert halves.ledger["together_with"] == [2]
+
+
+def test_rows_wait_where_every_quasi_identifier_is_left_out(table: Path) -> None:
+    _release(table, BY_AGE)
+    pd.concat([_people(), _people(1, start=400)]).to_csv(table, index=False)  # one person of 20 joins
+    second = _release(table, {"zip": "suppress"}, columns=["ill"])
+    assert (second.rows, second.ledger["held"]) == (240, 1)
+    assert list(pd.read_csv(second.out).columns) == ["ill"]
+    assert aegis.verify(second.out, second.certificate_path).reason is None

@@ -138,9 +138,9 @@ def test_intervals_of_days_do_not_tell_the_first_and_the_last_day() -> None:
     domain = Domain.of(Kind.DATE, days.astype(Kind.DATE.dtype))
     mask = mask_for(domain, np.array([0, 0, 1, 2, 2]), np.full(5, 9))
     assert transition(mask, domain, np.ones(5)).target.labels() == [
-        "(-inf, 1950-05-31)",  # no day of anybody's, though a month begins on somebody's
-        "[1950-05-31, 1999-01-01)",  # the year begins between the two
-        "[1999-01-01, inf)",
+        "(-inf, 1950-05-29)",  # no day of anybody's, though a month begins on somebody's
+        "[1950-05-29, 1974-01-01)",  # years begin between the two, and the last would tell the next
+        "[1974-01-01, inf)",
     ]
 
 
