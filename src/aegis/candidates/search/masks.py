@@ -20,11 +20,11 @@ from aegis.masking.masks.suppress import Suppress
 from aegis.plural import count
 
 SPELLED_OUT = 3
-"""Groups of at most so many values are named by all of them, if enough records have each."""
+"""Groups of at most so many values are named by all of them, if enough people have each."""
 
 
 def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Mask:
-    """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are per code.
+    """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are the people who have each.
 
     One group is suppression, as many groups as values nothing at all. Numbers become buckets, dates and times ranges
     between edges, so that what comes later has its place; texts become groups named by values that may be named.
@@ -78,7 +78,7 @@ def _first_of_century(day: str) -> str:
 def _name(values: list[str], common: int, taken: dict[str, list[str]]) -> str:
     """A group is named by its values, or by the commonest and how many more there are.
 
-    ``values`` come with the commonest first; after the first ``common`` of them too few records have one to name it.
+    ``values`` come with the commonest first; after the first ``common`` of them too few people have one to name it.
     """
     if len(values) == 1 or len(values) == common <= SPELLED_OUT:
         name = " | ".join(values)
