@@ -26,6 +26,7 @@ import inspect
 import os
 import shlex
 import textwrap
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache, update_wrapper
 from pathlib import Path, PurePath
@@ -38,6 +39,15 @@ P = ParamSpec("P")
 O = TypeVar("O")  # noqa: E741  an options class
 R = TypeVar("R")
 S = TypeVar("S", bound="Options")
+
+
+def visible(text: str) -> str:
+    """The text without what nobody sees: spaces of no width, soft hyphens, joiners, marks of direction.
+
+    >>> visible("b\u200bob"), visible("\u00ad")
+    ('bob', '')
+    """
+    return "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -341,7 +351,7 @@ def _check_value(field: Field, value: Any) -> None:
     option = field.option
     if value is None:
         return
-    if isinstance(value, str) and not option.blank and not value.strip() and value != field.default:
+    if isinstance(value, str) and not option.blank and not visible(value).strip() and value != field.default:
         raise OptionError(f"{field.flag} is empty; give it a value, or leave it out")
     for part in value if field.many else (value,):
         if option.choices and part not in option.choices:

@@ -92,6 +92,12 @@ class Summarize(Proposing, WithRoles, WithBudget, Working):
             self.refuse("level", because="an opaque summary shows nothing of unmasked columns: its level is none")
         if self.min_count is not None or self.epsilon is not None:
             self.refuse("score", "goal", because="scores are not covered by --min-count and --epsilon")
+        if self.epsilon is not None:
+            self.refuse(
+                "policy",
+                because="which configurations satisfy it is read off the true rows, and one row can decide that: the "
+                "noise of --epsilon would not hide it; check the configuration that is chosen",
+            )
         if not self.race:
             self.refuse("goal", because="without a race no model has a goal")
 

@@ -252,6 +252,14 @@ class ClassTable:
             else self.people.regrouped(np.zeros(self.classes, dtype=np.int64), classes),
         )
 
+    def holders(self, column: str) -> Codes:
+        """How many people have each value of a quasi-identifier, by its code; records where records are counted."""
+        place = self.columns.index(column)
+        codes, size = self.codes[:, place].astype(np.int64), self.domains[place].size
+        if self.people is None:
+            return summed(self.sizes, codes, size)
+        return replace(self.people, held={}).regrouped(codes, size).sizes
+
     def by_records(self) -> ClassTable:
         """The same table where every record counts, whoever it belongs to."""
         return self if self.people is None else replace(self, people=None)

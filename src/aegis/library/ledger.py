@@ -13,7 +13,7 @@ from aegis.errors import DataError, LedgerError, OptionError
 from aegis.library.ledgers.recognition import path_of, recognise
 from aegis.library.releasing.release_judgement import record_release
 from aegis.library.tables.opening import open_table
-from aegis.operation import operation
+from aegis.operation import operation, visible
 from aegis.releases.budget import Budget, Total
 from aegis.releases.ledger import ENDING, Ledger, Opening, append, keep_key, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import EntryKind
@@ -115,7 +115,7 @@ def ledger_forget(options: LedgerForget) -> LedgerShown:
     """
     path = _existing(Path(options.data), options.table)
     ledger = read_ledger(path)
-    if not options.reason.strip():
+    if not visible(options.reason).strip():
         raise OptionError("--reason says why the release no longer counts; give a sentence")
     if options.release not in ledger.releases:
         listed = ", ".join(map(str, ledger.releases)) or "none"

@@ -24,6 +24,8 @@ from aegis.library.merge import append_part
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
 from aegis.library.tables.proposals import propose
+from aegis.library.tables.opening import open_table
+from aegis.library.tables.proposals import check_proposing, find_hierarchies, gather, label_of, propose
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
@@ -70,6 +72,9 @@ def summarize(options: Summarize) -> Summary:
         limits=options.limits,
         progress=options.progress,
     )
+    check_proposing(configurations, options, counted, dataset.schema.names, dataset.roles)
+    if options.out is not None:
+        check_summary_free(Path(options.out), overwrite=options.overwrite)
     protection: Protection | None = None
     begun: int | None = None
     if options.epsilon is not None:

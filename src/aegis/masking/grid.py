@@ -116,26 +116,26 @@ class Grid:
 def edge_between(low: float, high: float, kind: Kind) -> float:
     """The roundest number above ``low`` and below ``high``; ``high`` where there is none, as between 41 and 42.
 
+    Of several that are equally round it is one in the middle: the last of them would tell ``high``.
+
     >>> [edge_between(low, high, Kind.INTEGER) for low, high in ((25.0, 40.0), (18_950.0, 21_020.0), (41.0, 42.0))]
     [30.0, 20000.0, 42.0]
-    >>> edge_between(1.5, 2.0, Kind.REAL), edge_between(1952.8, 2001.41, Kind.REAL)
-    (1.8, 2000.0)
+    >>> edge_between(1.5, 2.0, Kind.REAL), edge_between(1952.8, 2001.41, Kind.REAL), edge_between(20, 28, Kind.INTEGER)
+    (1.8, 2000.0, 24.0)
     """
     if kind is Kind.INTEGER:
         return _whole_between(low, high)
-    for digits in range(1, 16):
-        for number in (high, (low + high) / 2):
-            edge = float(f"{number:.{digits}g}")
-            if low < edge < high:
-                return edge
-    return high
+    middle = low / 2 + high / 2  # where one of so many digits lies between, the nearest to the middle does
+    rounded = (float(f"{middle:.{digits}g}") for digits in range(1, 16))
+    return next((edge for edge in rounded if low < edge < high), high)
 
 
 def _whole_between(low: float, high: float) -> float:
     largest = max(abs(low), abs(high), 1.0)
     for power in range(math.floor(math.log10(largest)) + 1, -1, -1):
         step = 10.0**power
-        edge = math.floor((high - 1) / step) * step
+        first, last = math.floor(low / step) + 1, math.floor((high - 1) / step)
+        edge = min(max(math.floor((low / 2 + high / 2) / step), first), last) * step
         if low < edge < high:
             return edge
     return high
@@ -144,22 +144,29 @@ def _whole_between(low: float, high: float) -> float:
 def moment_between(low: np.datetime64, high: np.datetime64, kind: Kind) -> date | datetime:
     """The first moment of the longest stretch of the calendar that begins after ``low`` and before ``high``.
 
-    A year, a month, a day, an hour: ``high`` itself only where there is no room, as between a day and the next.
+    A year, a month, a day, an hour; where several begin between the two, one in the middle, for the last would tell
+    ``high``. That itself is taken only where there is no room, as between a day and the next.
 
     >>> moment_between(np.datetime64("2020-03-04T09:10"), np.datetime64("2020-03-04T10:00:01"), Kind.TIMESTAMP)
     datetime.datetime(2020, 3, 4, 10, 0)
     >>> moment_between(np.datetime64("2019-11-04"), np.datetime64("2020-02-07"), Kind.DATE)
     datetime.date(2020, 1, 1)
     >>> moment_between(np.datetime64("2020-02-03"), np.datetime64("2020-02-07"), Kind.DATE)
-    datetime.date(2020, 2, 6)
+    datetime.date(2020, 2, 5)
     """
     unit = "D" if kind is Kind.DATE else "us"
     first, last = low.astype(f"datetime64[{unit}]"), high.astype(f"datetime64[{unit}]")
-    before = last - np.timedelta64(1, unit)  # type: ignore[call-overload]  # its stubs want the unit as a literal
+    one = np.timedelta64(1, unit)  # type: ignore[call-overload]  # its stubs want the unit as a literal
+    middle = first + (last - first) // 2
     stretches = ("Y", "M", "D") if kind is Kind.DATE else ("Y", "M", "D", "h", "m", "s", "ms", "us")
-    begins = (before.astype(f"datetime64[{stretch}]").astype(before.dtype) for stretch in stretches)
-    moment: date | datetime = next((begin for begin in begins if begin > first), last).tolist()
-    return moment
+    for stretch in stretches:
+        earliest = first.astype(f"datetime64[{stretch}]") + 1
+        latest = (last - one).astype(f"datetime64[{stretch}]")
+        if earliest <= latest:
+            begins = min(max(middle.astype(f"datetime64[{stretch}]"), earliest), latest)
+            moment: date | datetime = begins.astype(first.dtype).tolist()
+            return moment
+    return last.tolist()
 
 
 def round_ends(values: Values) -> tuple[float, float]:

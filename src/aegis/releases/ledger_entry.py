@@ -11,6 +11,7 @@ from typing import Any
 
 from aegis.data.schema import Role
 from aegis.errors import LedgerError
+from aegis.operation import visible
 from aegis.privacy.policy import Recipients
 from aegis.releases.budget import Budget
 from aegis.releases.hashed_json import link
@@ -33,10 +34,10 @@ def recipient_named(name: str | None) -> str:
 def recipient_key(name: str) -> str:
     """What two spellings of the same recipient have in common.
 
-    >>> recipient_key("ACME ltd") == recipient_key(" Acme  Ltd")
+    >>> recipient_key("ACME ltd") == recipient_key(" Acme  Ltd") == recipient_key("Ac\u200bme Ltd")
     True
     """
-    return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
+    return " ".join(visible(unicodedata.normalize("NFKC", name)).split()).casefold()
 
 
 class EntryKind(StrEnum):
@@ -132,7 +133,7 @@ class RecordedRelease:
     begun: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.recipient or not self.recipient.strip():
+        if not self.recipient or not visible(self.recipient).strip():
             raise LedgerError(f"a recipient needs a name; leave it out for {ANYBODY}")
 
     def to_mapping(self) -> dict[str, Any]:

@@ -143,6 +143,20 @@ def test_a_release_for_anybody_is_judged_together_with_what_anybody_got(table: P
         _release(table, BY_ZIP, policy=apart)
 
 
+@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\u2060\u200e"])
+def test_letters_that_nobody_sees_make_no_other_recipient_and_no_reason(table: Path, unseen: str) -> None:
+    apart = {**POLICY, "recipients": "separate"}
+    _release(table, BY_AGE, policy=apart, recipient="bob")
+    with pytest.raises(PolicyNotSatisfiedError, match="breaks k-anonymity"):
+        _release(table, BY_ZIP, policy=apart, recipient=f"b{unseen}ob")
+    with pytest.raises(OptionError, match="--recipient is empty"):
+        _release(table, BY_ZIP, policy=apart, recipient=unseen)
+    with pytest.raises(OptionError, match="--despite-ledger is empty"):
+        _release(table, BY_ZIP, policy=apart, recipient="bob", despite_ledger=unseen)
+    with pytest.raises(OptionError, match="--reason"):
+        aegis.ledger_forget(table, 2, reason=unseen)
+
+
 def test_a_release_for_anybody_is_judged_with_what_each_recipient_holds(table: Path) -> None:
     """Nobody held both before: what the two show together was never judged, so nothing of it is excused."""
     apart = {**POLICY, "recipients": "separate"}
@@ -655,3 +669,12 @@ def test_a_sensitive_column_that_left_masked_may_be_left_out(tmp_path: Path) -> 
     halves = aegis.release(source, config={"age": {"bucketize": {"width": 5}}}, **asked)
     assert halves.ledger is not None
     assert halves.ledger["together_with"] == [2]
+
+
+def test_rows_wait_where_every_quasi_identifier_is_left_out(table: Path) -> None:
+    _release(table, BY_AGE)
+    pd.concat([_people(), _people(1, start=400)]).to_csv(table, index=False)  # one person of 20 joins
+    second = _release(table, {"zip": "suppress"}, columns=["ill"])
+    assert (second.rows, second.ledger["held"]) == (240, 1)
+    assert list(pd.read_csv(second.out).columns) == ["ill"]
+    assert aegis.verify(second.out, second.certificate_path).reason is None

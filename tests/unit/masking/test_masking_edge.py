@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aegis.candidates.boxes.growing import grow_boxes
 from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.tree import Cut
+from aegis.candidates.search.masks import mask_for
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -51,6 +52,33 @@ def test_a_moment_is_between_where_one_is(kind: Kind, first: int, gap: int) -> N
     edge = np.datetime64(moment_between(low, high, kind))
     assert low < edge <= high
     assert (edge == high) == (gap == 1)
+
+
+@pytest.mark.parametrize("gap", [4, 5, 6])
+def test_an_edge_does_not_tell_the_value_beside_it(gap: int) -> None:
+    """The last day, or the last whole number, before the next value was taken: whoever saw an edge knew that value."""
+    low = np.datetime64("2020-02-03")
+    day = np.datetime64(moment_between(low, low + gap, Kind.DATE))
+    assert min(day - low, low + gap - day) >= np.timedelta64(2, "D")
+    tick = np.timedelta64(1, "us")
+    moment = np.datetime64(moment_between(low + tick, low + (gap + 1) * tick, Kind.TIMESTAMP))
+    assert min(moment - low - tick, low + (gap + 1) * tick - moment) >= 2 * tick
+    whole = edge_between(1003.0, 1003.0 + gap, Kind.INTEGER)
+    assert min(whole - 1003, 1003 + gap - whole) >= 2
+    real = edge_between(53_211.21, 53_211.21 + gap / 100, Kind.REAL)
+    assert min(real - 53_211.21, 53_211.21 + gap / 100 - real) > 0.015
+
+
+def test_one_bucket_beside_missing_values_begins_at_nobodys_value() -> None:
+    """A search that tells only who has a value from who has none began its bucket at the least one."""
+    groups, counts = np.array([0, 0, 0, 1]), np.ones(4, dtype=np.int64)
+    pay = Domain.of(Kind.INTEGER, [1207, 3044, 5150], missing=True)
+    mask = mask_for(pay, groups, counts)
+    assert mask.parameters() == {"edges": [0.0]}
+    assert isinstance(mask, Bucketize)
+    assert mask.on_values(pay.values).tolist() == ["[0, inf)"] * 3
+    days = Domain.of(Kind.DATE, np.array(["1931-05-02", "1950-01-01", "1999-03-04"], dtype="M8[D]"), missing=True)
+    assert mask_for(days, groups, counts).parameters() == {"edges": ["1900-01-01"]}
 
 
 def test_buckets_of_equal_frequency_begin_at_nobodys_salary() -> None:

@@ -10,6 +10,7 @@ from aegis.data.kind import Kind
 from aegis.masking.grid import round_ends, without_few
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.limits import BottomCode, TopCode
 from aegis.masking.masks.ranges import Ranges
 
 PAY = np.arange(20_000, 60_000, 100)
@@ -35,6 +36,16 @@ def test_ranges_lie_between_round_numbers() -> None:
         for top in (987_657, 987_658, 950_001)
     ]
     assert {(mask.low, mask.high) for mask in fitted} == {(0, 1_000_000)}
+
+
+@pytest.mark.parametrize("top", [60_001, 987_657])
+def test_a_limit_at_a_far_quantile_is_not_what_one_of_a_few_earns(top: int) -> None:
+    """A quantile nearer to an end than a few records left the largest number as it was, or published the next one."""
+    domain = Domain.of(Kind.INTEGER, [13, *PAY.tolist(), top])
+    counts = np.ones(domain.size)
+    assert TopCode(quantile=0.9999).resolve(domain, counts).at == PAY[-4]
+    assert BottomCode(quantile=0.0001).resolve(domain, counts).at == PAY[3]
+    assert TopCode(quantile=0.95).resolve(domain, counts).at == PAY[380]
 
 
 @pytest.mark.parametrize("mask", [Bucketize(count=4), Ranges(count=4)])

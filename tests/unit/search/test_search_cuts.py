@@ -138,9 +138,9 @@ def test_intervals_of_days_do_not_tell_the_first_and_the_last_day() -> None:
     domain = Domain.of(Kind.DATE, days.astype(Kind.DATE.dtype))
     mask = mask_for(domain, np.array([0, 0, 1, 2, 2]), np.full(5, 9))
     assert transition(mask, domain, np.ones(5)).target.labels() == [
-        "(-inf, 1950-05-31)",  # no day of anybody's, though a month begins on somebody's
-        "[1950-05-31, 1999-01-01)",  # the year begins between the two
-        "[1999-01-01, inf)",
+        "(-inf, 1950-05-29)",  # no day of anybody's, though a month begins on somebody's
+        "[1950-05-29, 1974-01-01)",  # years begin between the two, and the last would tell the next
+        "[1974-01-01, inf)",
     ]
 
 
@@ -200,6 +200,27 @@ def test_ctrl_c_returns_the_best_so_far() -> None:
         result = search(table, label="y", policy=POLICY, space=space, progress=stop)
         assert result.interrupted or result.proved
         assert result.smallest_class >= 10
+
+
+def test_a_group_is_named_by_no_value_that_a_single_person_has_in_many_rows() -> None:
+    """Six rows of one person were enough to name a value in the label of its group, which stands in every row of it."""
+    towns = np.repeat([0, 1, 2, 3], [20, 20, 6, 20])  # canary is the town of one person
+    persons = np.where(towns == 2, 100, np.arange(len(towns)))
+    table = ClassTable.from_codes(
+        columns=("town",),
+        domains=(Domain.of(Kind.TEXT, ["alba", "brig", "canary", "dorf"]),),
+        codes=towns[:, None],
+        counts=np.ones(len(towns), dtype=np.int64),
+        contents={"ill": (Domain.of(Kind.TEXT, ["no", "yes"]), np.isin(towns, [0, 2]).astype(np.int64))},
+        persons=("who", persons),
+    )
+    assert table.holders("town").tolist() == [20, 20, 1, 20]
+    assert table.by_records().holders("town").tolist() == [20, 20, 6, 20]
+    policy = Policy.from_mapping({"quasi_identifying": ["town"], "k": 5, "unit": "who"})
+    found = search(table, label="ill", policy=policy, space="cuts")
+    named = [set(entry.masks["town"].parameters().get("groups", ())) for entry in found.shortlist]
+    assert {"brig | dorf", "alba and 1 other"} in named
+    assert not [each for each in named if "canary" in " ".join(each)]
 
 
 def test_progress_says_nodes_best_and_bound() -> None:

@@ -61,6 +61,37 @@ def test_a_mistake_that_is_seen_before_noise_costs_nothing(data: Path, tmp_path:
     assert read_ledger(ledger_path(data)).budgets == ()
 
 
+@pytest.mark.parametrize(
+    ("mistake", "sentence"),
+    [
+        ({}, "no configuration to rank"),
+        ({"configs": [{"weight": "suppress"}]}, "which the table does not have"),
+        ({"configs": [{"sex": {"bucketize": {"width": 2}}}]}, "bucketize"),
+        ({"generate": 2, "mask_columns": ["sick"]}, "cannot mask 'sick'"),
+        ({"generate": 2, "out": "taken"}, "exists already"),
+    ],
+)
+def test_a_mistake_in_a_noisy_summary_costs_nothing(
+    data: Path, tmp_path: Path, mistake: dict[str, Any], sentence: str
+) -> None:
+    aegis.ledger_limit(data, epsilon=1.0)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").write_text("mine", encoding="utf-8")
+    options = OPTIONS | mistake | {"out": tmp_path / mistake.get("out", "noisy")}
+    with pytest.raises(AegisError, match=sentence):
+        aegis.summarize(data, **options)
+    assert read_ledger(ledger_path(data)).budgets == ()
+
+
+def test_no_verdict_on_the_true_rows_stands_in_a_noisy_summary(data: Path, tmp_path: Path) -> None:
+    """One row more in a small class, and a configuration was named as rejected, however small epsilon was."""
+    policy = {"quasi_identifying": ["age", "sex"], "k": 2}
+    with pytest.raises(OptionError, match=r"one row can decide that.*--policy"):
+        aegis.summarize(data, configs=[{"age": "suppress"}], policy=policy, out=tmp_path / "noisy", **OPTIONS)
+    assert not (tmp_path / "noisy").exists()
+    assert not ledger_path(data).exists()
+
+
 def test_what_left_is_spent_once(data: Path, tmp_path: Path) -> None:
     made = aegis.synthesize(data, out=tmp_path / "made.csv", domain=DOMAIN, **OPTIONS)
     ledger = read_ledger(ledger_path(data))

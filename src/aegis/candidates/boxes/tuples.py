@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -117,13 +117,8 @@ def box_tuples(
 
 def rare_values(table: ClassTable, column: str, k: int) -> frozenset[str]:
     """The values of a column that too few people of the table have to be named, k being what a policy asks for."""
-    place = table.columns.index(column)
-    domain, codes = table.domains[place], table.codes[:, place].astype(np.int64)
-    if table.people is None:
-        people = np.bincount(codes, weights=table.sizes, minlength=domain.size)
-    else:
-        people = replace(table.people, held={}).regrouped(codes, domain.size).sizes
-    named = may_name(people[: len(domain.values)], at_least=k).tolist()
+    domain = table.domains[table.columns.index(column)]
+    named = may_name(table.holders(column)[: len(domain.values)], at_least=k).tolist()
     return frozenset(show(value) for value, enough in zip(domain.values.tolist(), named, strict=True) if not enough)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,11 +20,11 @@ from aegis.masking.masks.suppress import Suppress
 from aegis.plural import count
 
 SPELLED_OUT = 3
-"""Groups of at most so many values are named by all of them, if enough records have each."""
+"""Groups of at most so many values are named by all of them, if enough people have each."""
 
 
 def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Mask:
-    """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are per code.
+    """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are the people who have each.
 
     One group is suppression, as many groups as values nothing at all. Numbers become buckets, dates and times ranges
     between edges, so that what comes later has its place; texts become groups named by values that may be named.
@@ -45,14 +43,13 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
         starts = np.flatnonzero(np.diff(inner)) + 1
         numbers = values.astype(np.float64).tolist()
         edges = [edge_between(numbers[start - 1], numbers[start], domain.kind) for start in starts.tolist()]
-        # One bucket for all begins at a whole number: masks keep 15 digits of an edge, and must not round it up.
-        return Bucketize(edges=tuple(edges) or (float(math.floor(numbers[0])),))
+        return Bucketize(edges=tuple(edges)) if edges else Bucketize(count=1).resolve(domain, counts)
     shown = [show(value) for value in values.tolist()]
     if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
-        # One range for all begins in the year of the first: the day itself would be somebody's.
+        # One range for all begins with the century of the first: the day itself, or its year, would be somebody's.
         begins = (np.flatnonzero(np.diff(inner)) + 1).tolist()
         days = [show(moment_between(values[begin - 1], values[begin], domain.kind)) for begin in begins]
-        return DateRanges(edges=tuple(days) or (f"{shown[0][:4]}-01-01",))
+        return DateRanges(edges=tuple(days) or (_first_of_century(shown[0]),))
     members: dict[int, list[int]] = {}
     for code, group in enumerate(inner.tolist()):
         members.setdefault(group, []).append(code)
@@ -70,10 +67,18 @@ def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64
     return Regroup(groups=named)
 
 
+def _first_of_century(day: str) -> str:
+    """
+    >>> _first_of_century("1931-05-02"), _first_of_century("0031-05-02")
+    ('1900-01-01', '0001-01-01')
+    """
+    return f"{max(int(day[:4]) // 100 * 100, 1):04}-01-01"
+
+
 def _name(values: list[str], common: int, taken: dict[str, list[str]]) -> str:
     """A group is named by its values, or by the commonest and how many more there are.
 
-    ``values`` come with the commonest first; after the first ``common`` of them too few records have one to name it.
+    ``values`` come with the commonest first; after the first ``common`` of them too few people have one to name it.
     """
     if len(values) == 1 or len(values) == common <= SPELLED_OUT:
         name = " | ".join(values)

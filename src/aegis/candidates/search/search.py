@@ -20,7 +20,6 @@ from aegis.candidates.search.masks import mask_for
 from aegis.candidates.search.objective import DEFAULT_MEASURE, Objective
 from aegis.candidates.search.result import Candidate, SearchResult
 from aegis.counts.class_table import ClassTable
-from aegis.counts.grouping import summed
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import InputError, LabelError, SummaryError
 from aegis.masking.mask import Mask
@@ -75,12 +74,11 @@ def search(
 def chains_of(table: ClassTable, hierarchies: Mapping[str, Hierarchy]) -> list[Chain]:
     """The levels of each column: those of its hierarchy, or automatic ones."""
     chains = []
-    for position, (column, domain) in enumerate(zip(table.columns, table.domains, strict=True)):
+    for column, domain in zip(table.columns, table.domains, strict=True):
         if column in hierarchies:
             chains.append(Chain.of_hierarchy(column, domain, hierarchies[column]))
         else:
-            counts = summed(table.sizes, table.codes[:, position], domain.size)
-            chains.append(automatic_chain(column, domain, counts))
+            chains.append(automatic_chain(column, domain, table.holders(column)))
     return chains
 
 
@@ -140,7 +138,7 @@ def _search_cuts(
     table = gate.table
     cuts = CutSearch(gate=gate, board=board)
     end = cuts.run()
-    counts = [summed(table.sizes, table.codes[:, c], domain.size) for c, domain in enumerate(table.domains)]
+    counts = [table.holders(column) for column in table.columns]
 
     def candidate(grouping: Grouping, outcome: Outcome) -> Candidate:
         masks = {

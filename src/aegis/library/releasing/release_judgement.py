@@ -20,7 +20,7 @@ from aegis.library.ledgers.earlier_promises import check_promises, check_same_co
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_opening import remember
 from aegis.library.releasing.release_source import ReleaseCounts, Source, count_published, open_source
-from aegis.library.tables.judging import why_not
+from aegis.library.tables.judging import EVERYBODY, why_not, with_everybody
 from aegis.library.tables.masked_data import all_masks
 from aegis.masking.configuration_file import to_mapping
 from aegis.privacy.judgement import Judgement, judge_all
@@ -112,7 +112,9 @@ def treated(source: Source, counts: ReleaseCounts, judged: Judged) -> ir.Table:
     """The rows as they will be written: some classes starred, some left out."""
     dropped = source.policy.suppressed is Suppressed.DROPPED
     classes, starred = counts.classes, [name for name in counts.classes.columns if not name.startswith(OWN)]
-    table = with_suppression(counts.published.table, classes, judged.treatment == HELD, drop=True, starred=())
+    table = counts.published.table
+    table = with_everybody(table) if EVERYBODY in classes.columns else table
+    table = with_suppression(table, classes, judged.treatment == HELD, drop=True, starred=())
     if not (judged.treatment != HELD).any():
         raise PolicyNotSatisfiedError(
             f"nothing was released: all {classes.records:,} rows wait, for each would be told apart from earlier "

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import ibis
+import ibis.expr.types as ir
 import numpy as np
 
 from aegis.commands.fields import PolicyLike
@@ -34,8 +35,9 @@ from aegis.privacy.judgement import Judgement, hopeless
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import KNOWN_CLASS
 from aegis.releases.certificate import sanitized_columns
+from aegis.releases.row_digest import OWN
 
-_EVERYBODY = "_aegis_everybody"
+EVERYBODY = f"{OWN}everybody"
 
 
 def read_policy(policy: PolicyLike, *, person: str | None = None) -> Policy:
@@ -104,8 +106,8 @@ def classes_of(
             f"the policy counts people by the column {policy.unit!r}, which the table does not have; give the one that "
             "has it, or take the unit out of the policy to count records"
         )
-    if not quasi:  # every quasi-identifier is left out: nothing tells the records apart
-        dataset, quasi = as_dataset(dataset.table.mutate(**{_EVERYBODY: ibis.literal("everybody")})), (_EVERYBODY,)
+    if not quasi:
+        dataset, quasi = as_dataset(with_everybody(dataset.table)), (EVERYBODY,)
     columns = (*quasi, KNOWN_CLASS) if known else quasi
     table = count_classes(dataset, columns, contents=attributes, released=released, unit=policy.unit)
     table = with_orders(table, dataset.orders)
@@ -115,6 +117,11 @@ def classes_of(
             raise PolicyError(f"the policy needs a hierarchy of {column!r}; put one into the hierarchies folder")
         levels[column] = level_partitions(hierarchies[column], table.contents[column].domain, column)
     return table.with_levels(levels) if levels else table
+
+
+def with_everybody(table: ir.Table) -> ir.Table:
+    """The table with the column that stands for quasi-identifiers where all are left out: nothing tells rows apart."""
+    return table.mutate(**{EVERYBODY: ibis.literal("everybody")})
 
 
 def level_partitions(hierarchy: Hierarchy, domain: Domain, column: str) -> tuple[Partition, ...]:

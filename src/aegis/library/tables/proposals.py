@@ -39,6 +39,19 @@ def propose(
     return [] if none_is_fine and not proposed else checked(proposed, columns)
 
 
+def check_proposing(
+    configurations: list[Configuration], options: Proposing, counted: TableCounts, columns: Iterable[str], roles: Roles
+) -> None:
+    """Say what is wrong with what `propose` is asked for, while nothing was spent on the counts yet."""
+    to_be_masked(counted, roles, asked=options.mask_columns)
+    if not configurations and options.generate > 0:
+        return
+    for configuration in checked(configurations, columns):
+        for column, mask in configuration.masks.items():
+            if column in counted.joints:
+                mask.check(counted.joints[column].attribute.kind, column=column)
+
+
 def to_be_masked(counted: TableCounts, roles: Roles, *, asked: Sequence[str] = ()) -> TableCounts:
     """What was counted of the columns that generated configurations mask.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from aegis.data.domain import Domain, show
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
+from aegis.masking.grid import without_few
 from aegis.masking.mask import MASKS, ExpressionMask, Mask, as_number
 from aegis.masking.parameter import Number, Rule, fifteen_digits
 
@@ -117,10 +118,14 @@ class BottomCode(LimitMask):
 
 
 def _quantile_of(domain: Domain, counts: NDArray[Any], quantile: float) -> float:
-    """The smallest value with at least this share of the records at or below it."""
+    """The smallest value with at least this share of the records at or below it, and a few at or beyond it.
+
+    The 0.999 quantile of a thousand incomes is the second largest: as a limit it would publish what it should hide.
+    """
     values = domain.values
     if not len(values):
         return 0
     reached = np.cumsum(np.asarray(counts[: len(values)], dtype=np.float64))
     place = int(np.searchsorted(reached, quantile * reached[-1] * (1 - 1e-12)))
-    return values[min(place, len(values) - 1)].item()
+    inside = without_few(values, counts)
+    return min(max(values[min(place, len(values) - 1)], inside[0]), inside[-1]).item()
