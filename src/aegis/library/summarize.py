@@ -23,9 +23,7 @@ from aegis.library.ledgers.constraints import Constraints, judging
 from aegis.library.merge import append_part
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
-from aegis.library.tables.proposals import propose
-from aegis.library.tables.opening import open_table
-from aegis.library.tables.proposals import check_proposing, find_hierarchies, gather, label_of, propose
+from aegis.library.tables.proposals import check_proposing, propose
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
