@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,7 +221,7 @@ def _lines_run(work: Callable[[], object]) -> int:
     """How many lines of Python run while ``work`` does."""
     lines = 0
 
-    def count(_frame: FrameType, event: str, _argument: object) -> Callable[..., object]:
+    def count(_frame: FrameType, event: str, _argument: object) -> Any:
         nonlocal lines
         lines += event == "line"
         return count
