@@ -12,6 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contracts.asked_models import Make, Rng, ways_to_use
 
+from aegis.candidates.clusters.class_limits import limits_of, within
+from aegis.candidates.clusters.joined_classes import PolicyClasses
+from aegis.candidates.clusters.records import Records, collapse
+from aegis.candidates.clusters.units import place, units_of
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
@@ -188,6 +192,54 @@ def test_merging_keeps_what_a_monotone_model_has(name: str, make: Make, seed: in
     if model.absorbing:
         assert not newly_failing(model, table, masks), f"{name} declares absorbing, and a merge suppresses more"
         assert model.monotone, f"{name}: what is absorbing is monotone too"
+
+
+@every_case
+@a_few
+@given(seed=seeds)
+def test_bounds_on_every_class_refuse_what_the_verdict_does(name: str, make: Make, seed: int) -> None:
+    """As the compiled search keeps them; a model without bounds is left to the judge."""
+    rng = np.random.default_rng(seed)
+    model = MODELS[name].from_parameters(make(rng))
+    policy = Policy(models=(model,))
+    rows = int(rng.integers(2, 80))
+    labels = np.unique(rng.integers(0, rng.integers(1, 5), rows), return_inverse=True)[1]
+    s = rng.choice(5, rows, p=rng.dirichlet(np.ones(5))).astype(object)
+    s[(s == 4) & (rng.random() < 0.5)] = None
+    records = Records.from_columns(
+        {"a": np.arange(rows), "s": s, "y": rng.integers(0, 2, rows)},
+        quasi_identifiers=["a"],
+        sensitive=["s", "y"],
+        missing="category",
+    )
+    limits = limits_of(records, policy)
+    if not limits.whole:
+        assert not limits.asked
+        assert limits.records == 1
+        return
+    units = units_of(records, collapse(records), scale="raw", whole_tuples=False)
+    state = place(units, labels, capacity=int(labels.max()) + 1)
+    (verdict,) = PolicyClasses(records, policy, scale="raw").judged(labels).came_verdicts
+    refused = [not within(units, state, c, limits) for c in range(len(state.size))]
+    assert refused == verdict.failing[: len(state.size)].tolist()
+
+
+def test_what_is_asked_of_every_class_by_itself_has_bounds() -> None:
+    """All but what speaks of the whole table, of a hierarchy, or of the order of missing values."""
+    without = set()
+    for name, make in CASES:
+        model = MODELS[name].from_parameters(make(np.random.default_rng(0)))
+        records = Records.from_columns(
+            {"a": [1, 2], "s": [1, 2], "y": [1, 2]}, quasi_identifiers=["a"], sensitive=["s", "y"]
+        )
+        if not limits_of(records, Policy(models=(model,))).whole:
+            without.add((name, model.parameters().get("distance"), bool(model.parameters().get("share"))))
+    assert without == {
+        ("marketer-risk", None, False),
+        ("linkage-risk", None, True),
+        ("homogeneity-risk", None, True),
+        ("t-closeness", "hierarchical", False),
+    }
 
 
 def four_classes(sizes: list[int]) -> ClassTable:

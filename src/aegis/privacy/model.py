@@ -34,6 +34,7 @@ from aegis.counts.content import Content
 from aegis.counts.people import People
 from aegis.data.yaml_text import number_hint
 from aegis.errors import MeasureError, PolicyError
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
 from aegis.privacy.verdict import Bound, Verdict
 from aegis.registry import Registry
 
@@ -173,6 +174,14 @@ class Model(ABC):
     @abstractmethod
     def judge(self, table: ClassTable) -> Verdict:
         """Hold the table against the threshold."""
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...] | None:
+        """The model as bounds on every class by itself, where records are counted and there is no population.
+
+        ``secrets`` are the sensitive attributes of the whole table by name. None where such bounds cannot say it: a
+        search then asks `judge` about whole tables. The contract suite holds the bounds to what `judge` says.
+        """
+        return None
 
     @abstractmethod
     def promise(self, *, on: str, of: str) -> str:

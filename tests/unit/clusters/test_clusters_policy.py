@@ -96,6 +96,8 @@ STAGED = {
     "entropy": {"k": 4, "l": {"balance": {"kind": "entropy", "l": 2}}},
     "recursive": {"k": 4, "l": {"balance": {"kind": "recursive", "l": 2, "c": 2}}},
     "beta": {"k": 4, "beta": {"balance": 1.5}},
+    "delta": {"k": 4, "delta": {"balance": 2}},
+    "alpha": {"k": 4, "alpha": {"balance": 0.6}},
 }
 
 
@@ -104,7 +106,8 @@ STAGED = {
 def test_a_policy_inside_the_entropy_stage_beats_joining_after_it(asked: dict[str, object], trade_off: float) -> None:
     records, policy = borrowers(), Policy.from_mapping(asked)
     judge = PolicyClasses(records, policy, scale="raw")
-    start = MOOBAM(policy=policy, rounds=400).fit(records).labels_
+    limits = limits_of(records, policy)
+    start = judge.joined(MOOBAM(k=limits.records, rounds=400).fit(records).labels_)
     units = units_of(records, collapse(records), scale="raw", whole_tuples=False)
     goal = Goal(
         best=float(total_loss(place(units, start, capacity=int(start.max()) + 1))),
@@ -113,6 +116,8 @@ def test_a_policy_inside_the_entropy_stage_beats_joining_after_it(asked: dict[st
         minimum_of_sums=False,
         free=True,
     )
+
+    least_records = limits.records
 
     def mixed(limits: ClassLimits, admit: Admit | None) -> tuple[Ints, float]:
         """The classes after the stage, and the least loss."""
@@ -125,10 +130,10 @@ def test_a_policy_inside_the_entropy_stage_beats_joining_after_it(asked: dict[st
 
         budget = Budget(seconds=0.0, rounds=40_000, most_at_once=2500)
         rng = np.random.default_rng(0)
-        least = anneal(units, start, rng, budget, goal, k=judge.k, l=1, limits=limits, report=report, admit=admit)
+        least = anneal(units, start, rng, budget, goal, k=least_records, l=1, limits=limits, report=report, admit=admit)
         return best, least
 
-    inside, least = mixed(limits_of(records, policy), judge.joined)
+    inside, least = mixed(limits, judge.joined)
     after = judge.joined(mixed(limits_of(records, None), None)[0])
     goal = goal._replace(best=least)
     of_start, of_inside, of_after = (
@@ -142,6 +147,14 @@ LIMITED = {
     "entropy": {"l": {"ill": {"kind": "entropy", "l": 1.8}}},
     "equal": {"t": {"ill": 0.35}},
     "ordered": {"t": {"pay": {"t": 0.15, "distance": "ordered"}}},
+    "recursive": {"l": {"ill": {"kind": "recursive", "l": 2, "c": 2}}},
+    "beta": {"beta": {"ill": 0.6}},
+    "enhanced beta": {"beta": {"ill": {"kind": "enhanced", "beta": 0.8}}},
+    "delta": {"delta": {"ill": 0.9}},
+    "delta of what is there": {"delta": {"ill": {"delta": 0.9, "absent": "ignored"}}},
+    "alpha": {"k": 11, "alpha": {"ill": 0.6}},
+    "homogeneity": {"risk": {"homogeneity": {"attributes": ["ill", "pay"], "share": 0.0}}},
+    "prosecutor": {"risk": {"prosecutor": 0.09}},
     "all": {"l": {"ill": 2}, "t": {"ill": 0.4, "pay": {"t": 0.2, "distance": "ordered"}}},
 }
 
@@ -164,8 +177,11 @@ def test_the_limits_of_a_class_are_those_of_the_models(asked: dict[str, object])
 
 
 def test_what_counts_of_a_class_do_not_answer_is_left_to_the_judge() -> None:
-    for asked in ({"k": 5}, {"l": {"ill": {"kind": "recursive", "l": 2, "c": 2}}}, {"risk": {"marketer": 0.1}}):
-        assert not limits_of(people(), Policy.from_mapping(asked)).asked
+    for asked in ({"risk": {"marketer": 0.1}}, {"risk": {"linkage": {"tau": 0.2, "share": 0.1}}}):
+        limits = limits_of(people(), Policy.from_mapping({**asked, "k": 5}))
+        assert (limits.records, limits.asked, limits.whole) == (5, False, False)
+    limits = limits_of(people(), Policy.from_mapping({"k": 5, "risk": {"prosecutor": 0.1}}))
+    assert (limits.records, limits.asked, limits.whole) == (10, False, True)
     gaps = Records.from_columns(
         {"age": [1.0, 2.0, 3.0], "pay": np.array([1.0, None, 2.0], dtype=object)},
         quasi_identifiers=["age"],
@@ -173,7 +189,7 @@ def test_what_counts_of_a_class_do_not_answer_is_left_to_the_judge() -> None:
         missing="category",
     )
     ordered = Policy.from_mapping({"t": {"pay": {"t": 0.2, "distance": "ordered"}}})
-    assert not limits_of(gaps, ordered).asked, "a missing value has no place in the order"
+    assert not limits_of(gaps, ordered).whole, "a missing value has no place in the order"
 
 
 def test_judging_inside_the_search_loses_less_than_joining_afterwards() -> None:
@@ -198,8 +214,6 @@ def test_what_cannot_be_judged_or_combined_is_refused() -> None:
         MOOBAM()
     with pytest.raises(AnonymizerError, match="leave l and classes out"):
         MOOBAM(policy=policy, l=2)
-    with pytest.raises(AnonymizerError, match="leave out the label, or the trade-off"):
-        MOOBAM(k=2, trade_off=0.5, label_weight=1.0)
     with pytest.raises(AnonymizerError, match="needs the label"):
         MOOBAM(k=2, label_weight=1.0, rounds=1).fit(people())
     with pytest.raises(AnonymizerError, match="another number of rows"):
@@ -254,3 +268,13 @@ def test_the_command_takes_a_policy_and_a_label(tmp_path: Path) -> None:
         anonymize(data, k=3, quasi=["age"], label_weight=0.5)
     with pytest.raises(OptionError, match="keeps no recoding"):
         anonymize(data, k=3, quasi=["age"], model=tmp_path / "m.json")
+
+
+def test_the_command_takes_a_label_and_a_trade_off(tmp_path: Path) -> None:
+    data = table(tmp_path / "people.csv")
+    mixed = anonymize(
+        data, k=4, quasi=["age", "town"], sensitive=["ill"], label=["label"], trade_off=0.5, seconds=0.3
+    ).result
+    assert mixed.objective is not None
+    assert mixed.label_loss < 0.1  # of 1: classes keep it predictable
+    assert mixed.gap.startswith(f"objective {mixed.objective:.4f}")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.candidates.clusters.best_met import best_met, note, take
+from aegis.candidates.clusters.class_limits import limits_of
 from aegis.candidates.clusters.first_partition import agglomerate, repair, sweep
 from aegis.candidates.clusters.information_loss import centers_of, deviation, divisors, embed
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
@@ -115,16 +116,17 @@ def test_start_repair_sweep_and_search_never_leave_a_bad_class(seed: int, k: int
     assert valid(state.label, records, k, l)
     near = neighbours_of(tuples, np.ones(2), count=20, whole_tuples=False)
     assert near is not None
-    rng = np.random.default_rng(seed)
+    rng, limits = np.random.default_rng(seed), limits_of(records, None)
     before = total_loss(state)
     aim = 0 if free else len(np.unique(labels))
-    search_rounds(units, state, near, rng, k, l, aim, 0, np.zeros(1), 1.0, 60, 0.0)
+    search_rounds(units, state, near, rng, k, l, limits, aim, 0, np.zeros(1), 1.0, 60, 0.0)
     assert total_loss(state) <= before + 1e-9
     assert valid(state.label, records, k, l)
     if not free:
         assert len(np.unique(state.label)) == len(np.unique(labels))
     before = total_loss(state)
-    met = search_rounds(units, state, near, rng, k, l, aim, 1, np.zeros(1), 1.0, 60, 1e3)  # so warm that all is kept
+    hot = 1e3  # so warm that all is kept
+    met = search_rounds(units, state, near, rng, k, l, limits, aim, 1, np.zeros(1), 1.0, 60, hot)
     assert met.fits
     assert valid(met.labels, records, k, l)
     assert free or len(np.unique(met.labels)) == aim

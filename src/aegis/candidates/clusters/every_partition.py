@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis.arrays import Floats, Ints
+from aegis.candidates.clusters.class_limits import ClassLimits, within
 from aegis.candidates.clusters.mixing import Goal, entropy_rows, objective_value
 from aegis.candidates.clusters.units import State, Units, add, empty_state, loss_of_class, remove, satisfies
 from aegis.compiled import NONE_YET, ZERO, compiled
@@ -17,13 +18,24 @@ MOST_RECORDS = 12  # 4,096 sets of records, and 4,213,597 partitions
 
 
 class EveryPartition:
-    """All partitions of single records into classes with k records and l values, as many as asked for."""
+    """All partitions of single records into classes with k records, l values and what a policy asks of each.
 
-    def __init__(self, units: Units, *, k: int, l: int, classes: int | None) -> None:  # noqa: E741 - l as in l-diversity
+    As many classes as asked for, or any number.
+    """
+
+    def __init__(
+        self,
+        units: Units,
+        *,
+        k: int,
+        l: int,  # noqa: E741 - l as in l-diversity
+        limits: ClassLimits,
+        classes: int | None,
+    ) -> None:
         self._units = units
         sets = 1 << len(units.weight)
         self._loss = np.full(sets, np.inf)
-        _losses(units, empty_state(units, capacity=1), k, l, self._loss)
+        _losses(units, empty_state(units, capacity=1), k, l, limits, self._loss)
         most = len(units.weight) // k if classes is None else classes
         least = _least_losses(self._loss, most)
         self._still = np.tile(least.min(axis=0), (most + 1, 1)) if classes is None else least[::-1].copy()
@@ -55,11 +67,18 @@ def _fill(units: Units, state: State, members: int) -> None:
 
 
 @compiled
-def _losses(units: Units, state: State, k: int, l: int, loss: Floats) -> None:  # noqa: E741 - l as in l-diversity
+def _losses(
+    units: Units,
+    state: State,
+    k: int,
+    l: int,  # noqa: E741 - l as in l-diversity
+    limits: ClassLimits,
+    loss: Floats,
+) -> None:
     """What every set loses as a class; those that may be none stay infinite."""
     for members in range(1, len(loss)):
         _fill(units, state, members)
-        if satisfies(state, ZERO, k, l):
+        if satisfies(state, ZERO, k, l) and within(units, state, ZERO, limits):
             loss[members] = loss_of_class(state, ZERO)
 
 

@@ -1,8 +1,9 @@
 """Classes that fail join the class with the nearest centre until none fails: by a whole policy, or by people.
 
-The compiled search keeps k and l by itself. Every other model is a judge that looks at whole classes (`PolicyClasses`):
-a partition that it refuses is not thrown away, its failing classes are joined. So every partition that the search
-considers is compared by what it loses *after* it was made to satisfy the policy.
+The compiled search keeps by itself what a policy asks of every class alone (`ClassLimits`). The whole policy is a judge
+that looks at all classes (`PolicyClasses`): a partition that it refuses is not thrown away, its failing classes are
+joined. So every partition that the search considers is compared by what it loses *after* it was made to satisfy the
+policy.
 
 A method that forms classes of k records may put five records of one person together (`joined_until_enough`). Joining
 classes never takes a person away, so it ends: at the latest with all records in one class.
@@ -25,7 +26,6 @@ from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import AnonymizerError, PolicyNotSatisfiedError
 from aegis.privacy.judgement import Judgement, judge_all
-from aegis.privacy.models.k_anonymity import KAnonymity
 from aegis.privacy.policy import Policy
 
 
@@ -44,17 +44,7 @@ class PolicyClasses:
                 raise AnonymizerError(f"the policy protects {attribute!r}, which is not among the sensitive attributes")
         self._records, self._scale = records, scale
         self._policy = replace(policy, max_suppression=0.0)  # classes are joined, nobody is left out
-        self._contents = {
-            name: (_domain(values), codes)
-            for name, values, codes in zip(
-                records.sensitive_names, records.sensitive_values, records.sensitive.T, strict=True
-            )
-        }
-
-    @property
-    def k(self) -> int:
-        """The fewest records that the policy asks for by k."""
-        return max((model.k for model in self._policy.models if isinstance(model, KAnonymity)), default=1)
+        self._contents = secrets_of(records)
 
     def judged(self, labels: Ints) -> Judgement:
         """What the policy says of the classes."""
@@ -106,6 +96,16 @@ class PolicyClasses:
             away[place] = np.inf
             target[place] = target[int(away.argmin())]
         return np.unique(target[labels], return_inverse=True)[1].astype(np.int64)
+
+
+def secrets_of(records: Records) -> dict[str, tuple[Domain, Ints]]:
+    """The sensitive attributes as a policy looks at them: by name the domain and the code of each record."""
+    return {
+        name: (_domain(values), codes)
+        for name, values, codes in zip(
+            records.sensitive_names, records.sensitive_values, records.sensitive.T, strict=True
+        )
+    }
 
 
 def _domain(values: NDArray[np.generic]) -> Domain:

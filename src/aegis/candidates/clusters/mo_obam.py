@@ -37,17 +37,20 @@ from aegis.candidates.clusters.information_loss import (
 )
 from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.lower_bound import lower_bound, nearest_bound
+from aegis.candidates.clusters.nearest import past
 from aegis.candidates.clusters.optimise import Search
 from aegis.candidates.clusters.outcome import Diagnosis, Finished
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
+from aegis.candidates.clusters.weighed_label import WeighedLabel
 from aegis.errors import AnonymizerError
 from aegis.privacy.policy import Policy
 from aegis.progress import Progress
 
 _QUICK_SHARE = 0.1  # of the time, for the first bound
 _SECONDS_BETWEEN_WORDS = 0.1
-FEW_NUMBERS = 20  # a label of numbers with more values than these is kept as a number, with fewer as classes
+_STARTS_SHARE = 0.25  # of the time, for first partitions into larger classes
+_STARTS_IN_VAIN = 3  # so many of them in a row that are no better end it
 MIXES_PER_ROUND, MIXES_AT_ONCE = 10, 2500  # a try of the entropy stage costs a fraction of a round of the search
 
 
@@ -89,10 +92,6 @@ class MOOBAM(Microaggregation):
             raise AnonymizerError("a policy says itself what classes need, and joins them; leave l and classes out")
         if not 0 <= label_weight < np.inf:
             raise AnonymizerError("the weight of the label must not be negative")
-        if label_weight and trade_off:
-            raise AnonymizerError(
-                "a label and mixed secrets are weighed one at a time: leave out the label, or the trade-off"
-            )
         check_parameters(k=1 if k is None else k, l=l, classes=classes)
         if not 0 <= trade_off <= 1:
             raise AnonymizerError(f"the trade-off must lie between 0 and 1, not at {trade_off}")
@@ -127,8 +126,13 @@ class MOOBAM(Microaggregation):
                 progress(percent, 100, f"{len(tuples):,} tuples: {what}")
 
         admit = None if judge is None else partial(judge.joined, say=say)
-        k = max(self.k or 1, 1 if judge is None else judge.k)
-        near = self._with_label(records)
+        limits = limits_of(records, self.policy)
+        k = max(self.k or 1, limits.records)
+        label = None
+        near = records
+        if self.label_weight:
+            label = WeighedLabel.of(self._label, records, scale=self.scale, weight=self.label_weight)
+            near = label.beside(records, scale=self.scale)
         tuples = collapse(near)
         reserve = 5 * (time.perf_counter() - began)  # checking the published table groups rows as often again
         check_feasible(records, tuples, k=k, l=self.l, classes=self.classes)
@@ -138,13 +142,20 @@ class MOOBAM(Microaggregation):
         deadline = None if self.rounds is not None else time.monotonic() + max(left, 0.0)
         if progress is not None:
             progress(0, 100, f"{len(tuples):,} tuples: a first partition")
+        deadline_of_bound = None if deadline is None else time.monotonic() + _QUICK_SHARE * max(left, 0.0)
         quick = nearest_bound(
-            collapse(records) if near is not records else tuples,
+            collapse(records) if label is not None else tuples,
             divisors(records, scale=self.scale),
             k=k,
             most_classes=self.classes,
-            deadline=None if deadline is None else time.monotonic() + _QUICK_SHARE * max(left, 0.0),
+            deadline=deadline_of_bound,
         )
+
+        weighed = 0.0  # a bound on the loss with the label's term
+        if label is not None and self.trade_off:
+            weighed = nearest_bound(
+                tuples, divisors(near, scale="raw"), k=k, most_classes=self.classes, deadline=deadline_of_bound
+            )
 
         def report(stage: str, labels: Ints, deviation: float, fraction: float, rounds: int) -> None:
             nonlocal percent, spoke
@@ -154,7 +165,7 @@ class MOOBAM(Microaggregation):
             spoke = now
             bits = sum_of_minima_bits(class_entropies_bits(labels, records.sensitive))
             bound = f", bound {quick / total:.5f}" if quick > 0 else ""
-            if near is not records:
+            if label is not None:
                 deviation = total * information_loss(
                     records, centers_of(records, labels).rows(labels), scale=self.scale
                 )
@@ -169,11 +180,11 @@ class MOOBAM(Microaggregation):
                 k=least,
                 l=self.l,
                 classes=self.classes,
-                scale=self.scale if near is records else "raw",
+                scale=self.scale if label is None else "raw",
                 rng=np.random.default_rng(self.random_state),
                 report=report,
                 admit=admit,
-                limits=limits_of(records, self.policy),
+                limits=limits,
                 say=say,
                 deadline=deadline,
             )
@@ -181,12 +192,17 @@ class MOOBAM(Microaggregation):
             return search
 
         search = started(k)
-        while admit is not None and 2 * search.k <= len(records) // 2:
+        larger, in_vain = 2 * k, 0
+        starts_until = None if deadline is None else time.monotonic() + _STARTS_SHARE * max(left, 0.0)
+        while admit is not None and larger <= len(records) // 2 and not past(starts_until):
             # larger classes satisfy most models sooner: what is joined least loses least
-            larger = started(2 * search.k)
-            if larger.deviation >= search.deviation:
+            if in_vain == _STARTS_IN_VAIN:
                 break
-            search = larger
+            other = started(larger)
+            in_vain = 0 if other.deviation < search.deviation else in_vain + 1
+            search = search if in_vain else other
+            larger *= 2
+        search.k = k  # every class keeps its bounds from here on, whatever its size
         solved = search.every is not None
         finished: Finished = "done" if solved else "time" if self.rounds is None else "rounds"
         stages = ["every partition"] if solved else ["start", "search"]
@@ -217,15 +233,13 @@ class MOOBAM(Microaggregation):
         self.class_price_ = search.class_price  # what one more class would save, as summed deviation
         labels = search.labels
         assert labels is not None
-        if near is not records:
-            best = total * self._loss(records, labels)
         if self.classes is not None and int(labels.max()) + 1 != self.classes and finished != "interrupted":
             raise AnonymizerError(
                 f"no partition into {self.classes} classes with k = {k} and l = {self.l} was found; "
                 f"the nearest has {int(labels.max()) + 1}: ask for that many, or give more time"
             )
-        if solved and near is records:
-            quick = best * (1 - ROUNDING)  # what loses least is known
+        if solved:  # what loses least is known
+            quick, weighed = (best * (1 - ROUNDING), 0.0) if label is None else (quick, best)
         bound_seconds = 0.0
         if self.rounds is None and not solved and self.bound_share > 0 and finished != "interrupted":
             bound_seconds = max(0.0, self.seconds - reserve - (time.perf_counter() - began))
@@ -237,14 +251,14 @@ class MOOBAM(Microaggregation):
                 k=k,
                 classes=self.classes,
                 scale=self.scale,
-                class_price=search.class_price if near is records else 0.0,
+                class_price=search.class_price if label is None else 0.0,
                 seconds=bound_seconds,
                 known=quick / total,
             )
         except KeyboardInterrupt:
             finished, bound = "interrupted", quick / total
         say("the table of classes, checked")
-        return publish(
+        published = publish(
             records,
             labels,
             method="mo-obam",
@@ -257,7 +271,7 @@ class MOOBAM(Microaggregation):
             diagnosis=Diagnosis(
                 finished=finished,
                 rounds=search.rounds,
-                start_loss=(search.start_deviation if near is records else best) / total,
+                start_loss=search.start_deviation / total,
                 best_loss=best / total,
                 stages=tuple(stages),
             ),
@@ -265,28 +279,12 @@ class MOOBAM(Microaggregation):
             minimum_of_sums=self.minimum_of_sums,
             admit=admit,
         )
-
-    def _loss(self, records: Records, labels: Ints) -> float:
-        return information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
-
-    def _with_label(self, records: Records) -> Records:
-        """The records with the label as further numbers, as heavy against all quasi-identifiers as asked for."""
-        if not self.label_weight:
-            return records
-        if self._label is None:
-            raise AnonymizerError("a weight of the label needs the label; give it as y, or leave the weight out")
-        if len(self._label) != len(records):
-            raise AnonymizerError("the label has another number of rows than the records; give one for each")
-        if self._label.dtype.kind in "fiu" and len(np.unique(self._label)) > FEW_NUMBERS:
-            columns = self._label.astype(np.float64)[:, None]
-        else:
-            columns = np.eye(len(np.unique(self._label)))[np.unique(self._label, return_inverse=True)[1]]
-        spread = float(((columns - columns.mean(axis=0)) ** 2).sum())
-        if spread == 0:
-            raise AnonymizerError("the label has one value only, so there is nothing to keep; leave it out")
-        columns *= np.sqrt(self.label_weight * total_deviation(records, scale=self.scale) / spread)
+        if label is None:
+            return published
+        label_loss = label.deviation(published.labels) / total
         return replace(
-            records,
-            numeric=np.hstack([records.numeric / divisors(records, scale=self.scale), columns]),
-            numeric_names=(*records.numeric_names, *(f"label {at}" for at in range(columns.shape[1]))),
+            published,
+            result=replace(
+                published.result, label_loss=label_loss, weighed_bound=weighed * (1 - ROUNDING) / total or None
+            ),
         )

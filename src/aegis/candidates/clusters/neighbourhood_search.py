@@ -12,6 +12,7 @@ import numpy as np
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.best_met import best_met, note, take
+from aegis.candidates.clusters.class_limits import ClassLimits, within
 from aegis.candidates.clusters.information_loss import embed
 from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.records import Tuples
@@ -203,6 +204,7 @@ def search_rounds(
     rng: np.random.Generator,
     k: int,
     l: int,  # noqa: E741 - l as in l-diversity
+    limits: ClassLimits,
     aim: int,
     slack: int,
     price: Floats,
@@ -267,6 +269,7 @@ def search_rounds(
             descend(units, state, k, l, pool[:pooled], targets[:width])
             for t in range(width):
                 after += loss_of_class(state, targets[t])
+                good = good and within(units, state, targets[t], limits)
         if good and fee + after - before < -temperature * np.log(rng.random() + 1e-300) - TINY:
             if rebuilt > dissolved:
                 spares -= 1

@@ -40,7 +40,7 @@ class Search:
     scale: Scale
     rng: np.random.Generator
     report: Report
-    limits: ClassLimits  # what of it the entropy stage can keep by itself
+    limits: ClassLimits  # what a policy asks of every class by itself
     labels: Ints | None = None
     deviation: float = np.inf
     start_deviation: float = np.inf
@@ -53,7 +53,7 @@ class Search:
 
     def start(self) -> None:
         """The first partition that satisfies k and l; a coarser one where time is short."""
-        if len(self.records) <= MOST_RECORDS and self.admit is None:
+        if len(self.records) <= MOST_RECORDS and self.limits.whole:
             self._start_with_the_best()
             return
         few = len(self.tuples) <= MERGEABLE
@@ -137,8 +137,10 @@ class Search:
         )
 
     def _start_with_the_best(self) -> None:
-        self.every = EveryPartition(self._units(False), k=self.k, l=self.l, classes=self.classes)
+        self.every = EveryPartition(self._units(False), k=self.k, l=self.l, limits=self.limits, classes=self.classes)
         self.start_deviation = self.every.least_loss
+        if not np.isfinite(self.start_deviation) and self.admit is not None:
+            self.admit(np.zeros(len(self.records), dtype=np.int64))  # says what one class of all records lacks
         if not np.isfinite(self.start_deviation):
             raise AnonymizerError(
                 f"no partition into {self.classes} classes gives each k = {self.k} records and l = {self.l} values of "
@@ -167,7 +169,9 @@ class Search:
         tries = 0
         while used < classes and tries < 60 and not past(self.deadline):
             before = used
-            met = search_rounds(units, state, neighbours, self.rng, self.k, self.l, classes, 0, bonus, 0.0, 100, 0.0)
+            met = search_rounds(
+                units, state, neighbours, self.rng, self.k, self.l, self.limits, classes, 0, bonus, 0.0, 100, 0.0
+            )
             used = int(met.classes)
             tries = 0 if used > before else tries + 1
 
@@ -216,6 +220,7 @@ class Search:
                 self.rng,
                 self.k,
                 self.l,
+                self.limits,
                 aim,
                 slack,
                 price,
@@ -229,9 +234,13 @@ class Search:
             least = here - float(met.lowered)
             here = float(total_loss(state))
             if met.fits and (least < self.deviation or not self._complete()):
-                labels, deviation = self._admitted(met.labels[self.tuples.tuple_of] if whole else met.labels, least)
+                met_labels = met.labels[self.tuples.tuple_of] if whole else met.labels
+                labels, deviation = self._admitted(met_labels, least)
                 if self.admit is None or deviation < self.deviation:
                     self._keep(labels, deviation, stage, budget.fraction)
+                if labels is not met_labels:  # joined: it is of no use to stray farther
+                    state = place(units, self.labels, capacity=room)
+                    used, here = int(self.labels.max()) + 1, self.deviation
             elif self.labels is not None:
                 self.report(stage, self.labels, self.deviation, budget.fraction, self.rounds)
         if aim:
@@ -242,7 +251,7 @@ class Search:
         if self.admit is None:
             return labels, deviation
         admitted = self.admit(labels)
-        if int(admitted.max()) == int(labels.max()):
+        if int(admitted.max()) + 1 == len(np.unique(labels)):
             return labels, deviation
         return admitted, self._deviation(admitted)
 

@@ -30,7 +30,7 @@ class Diagnosis:
     finished: Finished
     rounds: int
     start_loss: float  # of the first valid partition
-    best_loss: float  # the smallest known at trade-off 0 with the same k, l and number of classes
+    best_loss: float  # the smallest known at trade-off 0 with the same k, l and number of classes, and the same label
     stages: tuple[str, ...]
 
 
@@ -57,6 +57,13 @@ class Anonymized:
     diagnosis: Diagnosis
     trade_off: float = 0.0  # what entropy counted against loss; 0 where loss alone did
     minimum_of_sums: bool = False  # whether the worst class by its summed entropies counted
+    label_loss: float = 0.0  # what is lost of a label that was weighed, on the scale of the loss
+    weighed_bound: float | None = None  # on the loss with the label's; None where no label was weighed
+
+    @property
+    def weighed_loss(self) -> float:
+        """The loss that was minimised: of the quasi-identifiers, and of the label where one was weighed."""
+        return self.information_loss + self.label_loss
 
     @property
     def objective(self) -> float | None:
@@ -65,7 +72,7 @@ class Anonymized:
             return None
         bits = self.entropy_minimum_of_sums_bits if self.minimum_of_sums else self.entropy_sum_of_minima_bits
         return scaled_objective(
-            loss=self.information_loss,
+            loss=self.weighed_loss,
             best_loss=self.diagnosis.best_loss,
             entropy_bits=bits,
             ceiling_bits=self.entropy_ceiling_bits,
@@ -75,9 +82,10 @@ class Anonymized:
     @property
     def objective_bound(self) -> float | None:
         """What no partition goes below: the bound on the loss, with the entropies of the whole table."""
-        if not self.trade_off or not self.lower_bound:
+        bound = self.lower_bound if self.weighed_bound is None else self.weighed_bound
+        if not self.trade_off or not bound:
             return None
-        return min(1.0 - self.diagnosis.best_loss / self.lower_bound, 0.0) - self.trade_off
+        return min(1.0 - self.diagnosis.best_loss / bound, 0.0) - self.trade_off
 
     @property
     def gap(self) -> str:
@@ -100,6 +108,8 @@ class Anonymized:
             "gap": self.gap,
             "trade_off": self.trade_off,
             "minimum_of_sums": self.minimum_of_sums,
+            "label_loss": self.label_loss,
+            "weighed_bound": self.weighed_bound,
             "objective": self.objective,
             "objective_bound": self.objective_bound,
             "entropy": dict(self.entropy_bits),
@@ -145,6 +155,8 @@ class Anonymized:
             ),
             trade_off=content.get("trade_off", 0.0),  # files of version 0.1.0 say neither
             minimum_of_sums=content.get("minimum_of_sums", False),
+            label_loss=content.get("label_loss", 0.0),
+            weighed_bound=content.get("weighed_bound"),
         )
 
 

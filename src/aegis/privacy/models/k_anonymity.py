@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import MODELS, ClassModel, Range, Rule, Scores, Written, shares_of
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Range, Rule, Scores, Written, shares_of
 from aegis.privacy.verdict import Bound, percent
 
 
@@ -34,6 +35,9 @@ class KAnonymity(ClassModel):
     def promise(self, *, on: str, of: str) -> str:
         return f"Every combination of {on} is shared by at least {self.k} records."
 
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        return (ClassBounds(records=self.k),)
+
     def scores(self, table: ClassTable) -> Scores:
         return table.persons.astype(np.float64)
 
@@ -56,6 +60,10 @@ class AlphaKAnonymity(ClassModel):
 
     def promise(self, *, on: str, of: str) -> str:
         return f"In no group of alike records does one value of {of} make up more than {percent(self.alpha)}."
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        most = np.full(len(secrets[self.attribute].shares), self.alpha + ROUNDING)
+        return (ClassBounds(attribute=self.attribute, records=self.k, most=most),)
 
     def scores(self, table: ClassTable) -> Scores:
         shares = shares_of(table, self.attribute, model=self.name)

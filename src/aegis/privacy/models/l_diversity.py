@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import MODELS, ClassModel, Range, Rule, Scores, Written, most_alike_of
+from aegis.privacy.class_bounds import ClassBounds, Outweighed, SecretShares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Range, Rule, Scores, Written, most_alike_of
 from aegis.privacy.verdict import Bound
 
 _SOURCE = "Machanavajjhala et al. 2007"
@@ -33,6 +34,9 @@ class DistinctLDiversity(ClassModel):
 
     def promise(self, *, on: str, of: str) -> str:
         return f"In every group of alike records {of} has at least {self.l} different values."
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        return (ClassBounds(attribute=self.attribute, distinct=self.l),)
 
     def scores(self, table: ClassTable) -> Scores:
         return most_alike_of(table, self.attribute, model=self.name).distinct.astype(np.float64)
@@ -59,6 +63,9 @@ class EntropyLDiversity(ClassModel):
 
     def promise(self, *, on: str, of: str) -> str:
         return f"In every group of alike records {of} is as uncertain as between {self.l:g} equally frequent values."
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        return (ClassBounds(attribute=self.attribute, nats=float(np.log(self.l * (1 - ROUNDING)))),)
 
     def scores(self, table: ClassTable) -> Scores:
         content = most_alike_of(table, self.attribute, model=self.name)
@@ -92,6 +99,9 @@ class RecursiveLDiversity(ClassModel):
             f"In no group of alike records does the most frequent value of {of} outweigh the rarer ones: "
             f"it stays below {self.c:g} times all from the {self.l}th on."
         )
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        return (ClassBounds(attribute=self.attribute, outweighed=Outweighed(times=self.c, first=self.l)),)
 
     def scores(self, table: ClassTable) -> Scores:
         content = most_alike_of(table, self.attribute, model=self.name)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
 from aegis.privacy.model import MODELS, ROUNDING, ClassModel, OneOf, Range, Rule, Scores, Written, shares_of
 from aegis.privacy.verdict import Bound
 
@@ -33,6 +34,10 @@ class BasicBetaLikeness(ClassModel):
             f"No group of alike records makes a value of {of} more than {self.beta:g} times likelier on top of "
             "what it is."
         )
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        most = secrets[self.attribute].shares * (1 + self.beta + ROUNDING)
+        return (ClassBounds(attribute=self.attribute, most=most),)
 
     def scores(self, table: ClassTable) -> Scores:
         shares = shares_of(table, self.attribute, model=self.name)
@@ -64,6 +69,11 @@ class EnhancedBetaLikeness(ClassModel):
             f"No group of alike records makes a value of {of} much likelier than it is: at most {self.beta:g} on top, "
             "and less for frequent values."
         )
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        p = secrets[self.attribute].shares
+        likelier = np.minimum(self.beta, -np.log(np.where(p > 0, p, 1.0)))
+        return (ClassBounds(attribute=self.attribute, most=p * (1 + likelier + ROUNDING)),)
 
     def scores(self, table: ClassTable) -> Scores:
         shares = shares_of(table, self.attribute, model=self.name)
@@ -102,6 +112,14 @@ class DeltaDisclosure(ClassModel):
             f"No group of alike records makes a value of {of} much likelier or unlikelier than it is: "
             f"at most {self.delta:g} on the scale of logarithms."
         )
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        p = secrets[self.attribute].shares
+        least = np.where(p > 0, np.nextafter(p * np.exp(-self.delta), 1.0), 0.0)
+        most = np.nextafter(p * np.exp(self.delta), 0.0)
+        if self.absent == "ignored":
+            return (ClassBounds(attribute=self.attribute, least_held=least, most=most),)
+        return (ClassBounds(attribute=self.attribute, least=least, most=most),)
 
     def scores(self, table: ClassTable) -> Scores:
         shares = shares_of(table, self.attribute, model=self.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +13,19 @@ from numpy.typing import NDArray
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import group_rows
 from aegis.errors import MeasureError, PolicyError
-from aegis.privacy.model import MODELS, ClassModel, Model, Range, Rule, Scores, ShareModel, Written, most_alike_of
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
+from aegis.privacy.model import (
+    MODELS,
+    ROUNDING,
+    ClassModel,
+    Model,
+    Range,
+    Rule,
+    Scores,
+    ShareModel,
+    Written,
+    most_alike_of,
+)
 from aegis.privacy.verdict import Bound, percent
 
 _CHANCE = Range(above=True, high=1)
@@ -30,6 +43,9 @@ class _ChanceInClass(ClassModel):
     rules: ClassVar[Mapping[str, Rule]] = {"limit": _CHANCE}
     absorbing = True
     monotone_in_people = True
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...]:
+        return (ClassBounds(records=_records_for(self.limit + ROUNDING)),)
 
 
 @MODELS.register("prosecutor-risk")
@@ -117,6 +133,9 @@ class LinkageRisk(ShareModel):
             f"with more than {percent(self.tau)}."
         )
 
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...] | None:
+        return None if self.share else (ClassBounds(records=_records_for(self.tau)),)
+
     def risks(self, table: ClassTable) -> Scores:
         return (table.chances > self.tau).astype(np.float64)
 
@@ -159,11 +178,22 @@ class HomogeneityRisk(ShareModel):
     def promise(self, *, on: str, of: str) -> str:
         return f"At most {percent(self.share)} of the records stand in groups that all share one value of {of}."
 
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...] | None:
+        if self.share:
+            return None
+        return tuple(ClassBounds(attribute=attribute, distinct=2) for attribute in self.attributes)
+
     def risks(self, table: ClassTable) -> Scores:
         constant = np.zeros(table.classes, dtype=bool)
         for attribute in self.attributes:
             constant |= most_alike_of(table, attribute, model=self.name).distinct == 1
         return constant.astype(np.float64)
+
+
+def _records_for(chance: float) -> int:
+    """The fewest records of a class in which the chance to be found is at most that."""
+    records = max(1, math.floor(1 / chance))
+    return records if 1 / records <= chance else records + 1
 
 
 def population_sizes(table: ClassTable) -> NDArray[np.int64]:

@@ -25,7 +25,8 @@ from aegis.counts.content import Content
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.transition import Partition
-from aegis.privacy.model import MODELS, ClassModel, OneOf, Range, Rule, Scores, Written, drawn_of
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, OneOf, Range, Rule, Scores, Written, drawn_of
 from aegis.privacy.verdict import Bound
 
 
@@ -57,6 +58,14 @@ class TCloseness(ClassModel):
             f"In every group of alike records {of} is distributed nearly as in the whole table: "
             f"at most {self.t:g} apart."
         )
+
+    def class_bounds(self, secrets: Mapping[str, SecretShares]) -> tuple[ClassBounds, ...] | None:
+        most = self.t + ROUNDING
+        if self.distance == "equal":
+            return (ClassBounds(attribute=self.attribute, apart=most),)
+        if self.distance == "ordered" and secrets[self.attribute].in_order:
+            return (ClassBounds(attribute=self.attribute, steps_apart=most),)
+        return None  # a hierarchy, or missing values, which have no place in the order
 
     def scores(self, table: ClassTable) -> Scores:
         return distances(drawn_of(table, self.attribute, model=self.name), self.distance)
