@@ -95,7 +95,7 @@ class SplitColumn:
 
     __slots__ = ("_prepared", "column", "testing", "training")
 
-    def __init__(self, column: CodedColumn, *, training: Codes, testing: Codes) -> None:
+    def __init__(self, column: CodedColumn, *, training: Codes | Places, testing: Codes | Places) -> None:
         self.column, self.training, self.testing = column, training, testing
         self._prepared: tuple[Target, PreparedColumn | None] | None = None
 
@@ -105,7 +105,9 @@ class SplitColumn:
     def prepared(self, target: Target) -> PreparedColumn | None:
         """Ready for learners of ``target``, the label of the training rows; None if it is the same in all of them."""
         if self._prepared is None or self._prepared[0] is not target:
-            self._prepared = target, _prepare(self.column, self.training, self.testing, target)
+            # Wide, as numpy looks up with: it would make them so at every look.
+            training, testing = self.training.astype(np.int64, copy=False), self.testing.astype(np.int64, copy=False)
+            self._prepared = target, _prepare(self.column, training, testing, target)
         return self._prepared[1]
 
 
@@ -194,7 +196,7 @@ class Split:
         return self.test_rows if part else len(self.target)
 
 
-def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Target) -> PreparedColumn | None:
+def _prepare(column: CodedColumn, training: Places, testing: Places, target: Target) -> PreparedColumn | None:
     counts = np.bincount(training, minlength=column.size)
     if np.count_nonzero(counts) < 2:
         return None
@@ -211,11 +213,11 @@ def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Targe
     most = min(max(FEWEST_BINS, len(training) // ROWS_A_BIN), MOST_BINS)
     bin_of, bin_count = _bins(ranks, counts, most)
     return PreparedColumn(
-        bins=(bin_of[training], bin_of[testing]),
+        bins=(bin_of.take(training), bin_of.take(testing)),
         bin_count=bin_count,
         ordered=column.numbers is not None,
-        numbers=None if numbers is None else (numbers[training], numbers[testing]),
-        levels=None if not levels else (level_of[training], level_of[testing]),
+        numbers=None if numbers is None else (numbers.take(training), numbers.take(testing)),
+        levels=None if not levels else (level_of.take(training), level_of.take(testing)),
         level_count=levels,
     )
 
@@ -237,12 +239,12 @@ def _bins(ranks: Places, counts: Places, most: int) -> tuple[Bins, int]:
     return number.astype(np.uint8)[ranks], int(number[-1]) + 1
 
 
-def _category_ranks(training: Codes, counts: Places, target: Target) -> tuple[Places, NDArray[np.bool_]]:
+def _category_ranks(training: Places, counts: Places, target: Target) -> tuple[Places, NDArray[np.bool_]]:
     """The place of each category by its share of the label; rare ones and those never seen share one place."""
     frequent = counts >= LEAST_ROWS
     if target.classes > 2:
         table = np.bincount(
-            training.astype(np.int64) * target.classes + target.labels, minlength=len(counts) * target.classes
+            training * target.classes + target.labels, minlength=len(counts) * target.classes
         ).reshape(-1, target.classes)
         standing = _first_direction(table.astype(np.float64))
     else:
