@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from aegis.errors import ConfigurationError
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.sample import Sample
-from aegis.learners.target import Codes, Places, Target
+from aegis.learners.target import Places, Target
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.transition import Partition, Transition, transition

@@ -243,9 +243,9 @@ def _category_ranks(training: Places, counts: Places, target: Target) -> tuple[P
     """The place of each category by its share of the label; rare ones and those never seen share one place."""
     frequent = counts >= LEAST_ROWS
     if target.classes > 2:
-        table = np.bincount(
-            training * target.classes + target.labels, minlength=len(counts) * target.classes
-        ).reshape(-1, target.classes)
+        table = np.bincount(training * target.classes + target.labels, minlength=len(counts) * target.classes).reshape(
+            -1, target.classes
+        )
         standing = _first_direction(table.astype(np.float64))
     else:
         sums = np.bincount(training, weights=target.numbers, minlength=len(counts))
