@@ -91,7 +91,7 @@ class Forest:
         return answers
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _drawn(rows: int, trees: int, drawn: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The rows that each tree grows on and its random state: the same for all candidates that are tried on a part."""
     order_of, states = np.empty((trees, rows), dtype=np.uint32), np.empty(trees, dtype=np.int64)
