@@ -216,12 +216,11 @@ def reached(candidate: Candidate, tables: MaskTables) -> Fits:
 
 def matrix(split: Split, part: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The columns as an analyst would hand them over: scaled numbers, and an indicator for each frequent category."""
-    dense, places = split.dense(part), split.places(part)
-    first = 1 + dense.shape[1]
-    indicators = np.zeros((len(dense), split.line_weights - first))
-    for column in range(places.shape[1]):
-        indicators[np.arange(len(dense)), places[:, column] - first] = 1.0
-    return np.hstack([dense, indicators])
+    indicators = [
+        (line[:, None] == np.arange(count)).astype(np.float64)
+        for line, count in zip(split.levels(part), split.level_counts, strict=True)
+    ]
+    return np.hstack([split.dense(part).T, *indicators])
 
 
 if __name__ == "__main__":

@@ -10,30 +10,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from aegis._version import __version__
-from aegis.catalog.commands import audit, backup, provide, pull, push, serve, worker
 from aegis.commands import interruption
 from aegis.commands.command import COMMANDS, GROUP_HELP, GROUPS, Command, as_function
 from aegis.commands.project_defaults import USES, completed
 from aegis.errors import AegisError
 from aegis.loading import own_process
-
-CATALOG = (
-    serve.serve_command,
-    serve.demo_command,
-    push.product_command,
-    push.configurations_command,
-    push.summary_command,
-    push.together_command,
-    push.release_command,
-    pull.pull_command,
-    worker.worker_command,
-    provide.provide_command,
-    audit.audit_command,
-    backup.backup_command,
-    backup.restore_command,
-)
-"""The commands of the catalog, which the library does not know; other packages join by entry points instead."""
-
 
 FIRST = "start"
 """The command that stands first: it leads to the others."""
@@ -80,10 +61,32 @@ def _given(value: Any) -> Any:
 
 
 class _Commands(TyperGroup):
-    """All commands, under their headings; two words make a command of a group."""
+    """All commands, under their headings; two words make a command of a group.
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+    A command that is named is read alone; all of them are when somebody wants to see them, or names one of a group.
+    """
+
+    _all_read = False
+
+    @property
+    def commands(self) -> Any:
+        self._read_all()
+        return self._by_name
+
+    @commands.setter
+    def commands(self, commands: Any) -> None:
+        self._by_name = dict(commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        made = None if self._all_read else COMMANDS.in_module(cmd_name)
+        return super().get_command(ctx, cmd_name) if made is None else _Declared(made, name=cmd_name)
+
+    def _read_all(self) -> None:
+        if self._all_read:
+            return
+        self._all_read = True
+        from aegis.catalog.commands.of_catalog import CATALOG
+
         ranks = {group: rank for rank, group in enumerate(GROUPS)}
         declared = [made for _, made in COMMANDS.items()] + list(CATALOG)
         for made in sorted(

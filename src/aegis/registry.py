@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Generic, TypeVar
 
 from aegis.errors import AegisError, InputError
@@ -88,6 +89,18 @@ class Registry(Generic[T]):
             names = ", ".join(sorted(self._entries))
             raise self._error(f"there is no {self.noun} called {name!r}{hint} (known: {names})")
         return self._entries[name]
+
+    def in_module(self, name: str) -> T | None:
+        """The entry called as the module of our own package that enters it; nothing else is read for it.
+
+        None where no module of that name enters one, which says nothing about entries of other modules.
+        """
+        if self._package is None or not name.isidentifier():
+            return None
+        module = f"{self._package}.{name}"
+        if not self._loaded and find_spec(module) is not None:
+            import_module(module)
+        return self._entries.get(name)
 
     def __contains__(self, name: object) -> bool:
         self._load()

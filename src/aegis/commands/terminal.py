@@ -194,6 +194,9 @@ def warn(text: str) -> None:
 @contextmanager
 def progress(title: str) -> Iterator[Any]:
     """A progress bar on stderr, shown only to people; gives a callback (done, total, what)."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, what: None
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     bar = Progress(
@@ -204,7 +207,6 @@ def progress(title: str) -> Iterator[Any]:
         TimeElapsedColumn(),
         console=talk(),
         transient=True,
-        disable=not sys.stderr.isatty(),
     )
     with bar:
         task = bar.add_task(title, total=None, what="")

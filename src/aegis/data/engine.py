@@ -19,6 +19,7 @@ import ibis
 from aegis.data import delimited, frames, spark
 from aegis.data.dataset import Dataset, blocks_of, kind_of, tidied
 from aegis.data.engine_errors import in_our_words
+from aegis.data.ibis_compilers import enter_only_duckdb
 from aegis.data.json_lines import LINES, read_json
 from aegis.data.schema import NOTATIONS, Column, Notation, Roles, Schema, roles_beside
 from aegis.data.unpacked import without_compression
@@ -34,6 +35,7 @@ _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _DUCKDB = (".duckdb", ".ddb")
 _TEXT = (".csv", ".tsv", ".txt", ".psv", ".dat")
+_SHORT_BYTES = 1 << 23
 # Formats that would otherwise be taken for a delimited text, and be a puzzling one.
 _NOT_READ = (
     *(".xml", ".html", ".htm", ".pdf", ".rar", ".7z", ".tar", ".tgz"),
@@ -167,7 +169,7 @@ def _open(
         return _inside(text, engine, table, reading)
     if "://" in text:
         return _from_url(text, table, reading)
-    return _from_file(text, table, connect(None), reading)
+    return _from_file(text, table, connect(None, threads=1 if _is_short_text(text) else None), reading)
 
 
 def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) -> tuple[str, ir.Table]:
@@ -291,12 +293,21 @@ def _no_tables_shown(error: Exception) -> EngineError:
     return EngineError(f"the database could not show its tables ({type(error).__name__})")
 
 
-def connect(engine: str | None) -> Any:
-    """The engine at a URL, or a fresh embedded DuckDB."""
+def _is_short_text(name: str) -> bool:
+    """Whether this is a delimited file so short that threads would spend more on each other than on the work."""
+    path = Path(name)
+    return path.suffix.lower() in _TEXT and _is_there(path) and path.is_file() and path.stat().st_size <= _SHORT_BYTES
+
+
+def connect(engine: str | None, *, threads: int | None = None) -> Any:
+    """The engine at a URL, or a fresh embedded DuckDB, with as many threads as there are cores if nothing is said."""
     if engine is None:
         # What does not fit into memory goes to the system's temporary folder, not into the working one.
-        embedded = ibis.duckdb.connect(temp_directory=str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}"))
-        return _prepared(embedded)
+        settings: dict[str, Any] = {"temp_directory": str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}")}
+        if threads is not None:
+            settings["threads"] = threads
+        enter_only_duckdb()
+        return _prepared(ibis.duckdb.connect(**settings))
     if spark.is_spark(engine):
         return spark.connect_spark(engine)
     scheme = engine.partition("://")[0].lower().replace("postgresql", "postgres")

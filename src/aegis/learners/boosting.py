@@ -18,10 +18,10 @@ MOST_ROWS = 2**15 - 1
 BOOST = Loop(
     name="boost",
     module="aegis.learners.boosting_loop",
-    sources=("aegis.learners.compiled", "aegis.learners.parting"),
+    sources=("aegis.learners.boosting_cuts", "aegis.learners.compiled", "aegis.learners.parting"),
     takes=(
-        *("u1*", "u4*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "f8*", "f8*", "f8*", "i8*", "i8*", "i8*", "f8*"),
-        *("u4*", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
+        *("u1*", "u4*", "i8*", "b1*", "i8*", "f8*", "u1*", "f8*", "f8*", "f8*", "i8*", "i8*", "i8*", "f8*", "f8*"),
+        *("u4*", "u1*", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
     ),
 )
 
@@ -49,24 +49,25 @@ class Boosting:
         starts = np.concatenate([[0], np.cumsum(split.bin_counts)])
         (columns, rows), asked = training.shape, split.test_rows
         outputs = target.classes if target.classes > 2 else 1
-        answers = np.empty((asked, outputs))
+        answers = np.empty((outputs, asked))
         BOOST(
             training,
-            np.ascontiguousarray((training + starts[:-1, None]).T, dtype=np.uint32),
+            np.empty((rows, columns), dtype=np.uint32),
             starts,
             split.ordered,
             target.labels,
             target.numbers,
             testing,
             answers,
-            np.empty((rows, outputs)),
-            np.empty((rows, outputs)),
+            np.empty((2, outputs, rows)),
             np.empty((2, rows)),
             np.empty(rows, dtype=np.int64),
-            np.empty((self.leaves, int(starts[-1])), dtype=np.int64),
-            np.empty((4, self.leaves), dtype=np.int64),
+            np.empty((self.leaves + 1, int(starts[-1])), dtype=np.int64),
+            np.empty((2, self.leaves), dtype=np.int64),
             np.empty((self.leaves, 4)),
-            np.empty((3, max(rows, asked)), dtype=np.uint32),
+            np.empty(self.leaves),
+            np.empty((2, rows), dtype=np.uint32),
+            np.empty(asked, dtype=np.uint8),
             columns,
             rows,
             asked,
@@ -79,11 +80,11 @@ class Boosting:
             self.penalty,
         )
         if target.classes == 0:
-            return answers
+            return answers.T
         if target.classes == 2:
-            return two_chances(1.0 / (1.0 + np.exp(-answers[:, 0])))
-        raised = np.exp(answers - answers.max(axis=1, keepdims=True))
-        return raised / raised.sum(axis=1, keepdims=True)
+            return two_chances(1.0 / (1.0 + np.exp(-answers[0])))
+        raised = np.exp(answers - answers.max(axis=0))
+        return (raised / raised.sum(axis=0)).T
 
 
 LEARNERS.add("boosting", Boosting())

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from aegis.errors import ConfigurationError
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.sample import Sample
-from aegis.learners.target import Codes, Places, Target
+from aegis.learners.target import Places, Target
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.transition import Partition, Transition, transition
@@ -81,6 +81,7 @@ class MaskTables:
         self._changes = dict(changes or {})
         self._columns: dict[tuple[str, Mask, bool], CodedColumn] = {}
         self._parts: dict[tuple[int, str, Mask, int], SplitColumn] = {}
+        self._codes: dict[str, tuple[Places, Places]] = {}
         self._part: Part | None = None
 
     def __repr__(self) -> str:
@@ -101,19 +102,20 @@ class MaskTables:
         """A masked column in the rows of a part; ``starred`` says which rows of the sample have a star instead."""
         if part is not self._part:
             self._parts.clear()  # one part at a time: what another part needs is made again
+            self._codes.clear()
             self._part = part
         change = self.change(column, mask)
         random = not isinstance(change, Partition)
         key = (part.number, column, mask, draw if random else 0)
         if starred is None and key in self._parts:
             return self._parts[key]
-        codes = self.sample.codes[column]
-        training = self._moved(change, codes[part.training], column, mask, part, 2 * draw)
-        testing = self._moved(change, codes[part.testing], column, mask, part, 2 * draw + 1)
+        of_training, of_testing = self._codes_in(column, part)
+        training = self._moved(change, of_training, column, mask, part, 2 * draw)
+        testing = self._moved(change, of_testing, column, mask, part, 2 * draw + 1)
         described = self._described(column, mask, change, star=starred is not None)
         if starred is not None:
-            training = np.where(starred[part.training], described.size - 1, training).astype(np.int32)
-            testing = np.where(starred[part.testing], described.size - 1, testing).astype(np.int32)
+            training = np.where(starred[part.training], described.size - 1, training)
+            testing = np.where(starred[part.testing], described.size - 1, testing)
             return SplitColumn(described, training=training, testing=testing)
         self._parts[key] = SplitColumn(described, training=training, testing=testing)
         return self._parts[key]
@@ -124,12 +126,19 @@ class MaskTables:
             self._columns[key] = CodedColumn.of(change.target, more=int(star))
         return self._columns[key]
 
-    def _moved(self, change: Transition, codes: Codes, column: str, mask: Mask, part: Part, draw: int) -> Codes:
+    def _codes_in(self, column: str, part: Part) -> tuple[Places, Places]:
+        """The codes of a column in the rows of the part, as they are before any mask: wide, as numpy looks up with."""
+        if column not in self._codes:
+            codes = self.sample.codes[column]
+            self._codes[column] = codes[part.training].astype(np.int64), codes[part.testing].astype(np.int64)
+        return self._codes[column]
+
+    def _moved(self, change: Transition, codes: Places, column: str, mask: Mask, part: Part, draw: int) -> Places:
         if isinstance(change, Partition):
-            return change.codes[codes].astype(np.int32)
+            return change.codes.take(codes)
         name = zlib.crc32(f"{column}\0{mask.describe()}".encode())
         rng = np.random.default_rng([self.sample.seed, name, part.number, draw])
-        return change.drawn(codes, rng).astype(np.int32)
+        return change.drawn(codes, rng).astype(np.int64)
 
 
 class MaskedCandidate:

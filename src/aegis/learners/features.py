@@ -17,11 +17,9 @@ that is the same in all training rows says nothing and is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ from aegis.data.kind import Kind
 from aegis.learners.target import Codes, Floats, Places, Target
 
 Bins = NDArray[np.uint8]
-T = TypeVar("T", np.float64, np.uint32)
+Levels = NDArray[np.uint8]
 
 MOST_BINS, FEWEST_BINS, ROWS_A_BIN = 128, 16, 24
 """A column of many values is cut into bins of so many training rows, within these limits: a finer cut would rest on
@@ -80,15 +78,16 @@ class CodedColumn:
 class PreparedColumn:
     """One column of a split, ready for every learner: training rows and test rows.
 
-    ``numbers`` are None where the column is of categories; ``levels`` is how many indicators it has, 0 for none.
+    ``numbers`` are None where the column is of categories; ``levels`` says which of its ``level_count`` indicators
+    each row has, and is None where there are none.
     """
 
     bins: tuple[Bins, Bins]
     bin_count: int
     ordered: bool
     numbers: tuple[Floats, Floats] | None
-    places: tuple[Places, Places] | None
-    levels: int
+    levels: tuple[Levels, Levels] | None
+    level_count: int
 
 
 class SplitColumn:
@@ -96,7 +95,7 @@ class SplitColumn:
 
     __slots__ = ("_prepared", "column", "testing", "training")
 
-    def __init__(self, column: CodedColumn, *, training: Codes, testing: Codes) -> None:
+    def __init__(self, column: CodedColumn, *, training: Codes | Places, testing: Codes | Places) -> None:
         self.column, self.training, self.testing = column, training, testing
         self._prepared: tuple[Target, PreparedColumn | None] | None = None
 
@@ -106,7 +105,9 @@ class SplitColumn:
     def prepared(self, target: Target) -> PreparedColumn | None:
         """Ready for learners of ``target``, the label of the training rows; None if it is the same in all of them."""
         if self._prepared is None or self._prepared[0] is not target:
-            self._prepared = target, _prepare(self.column, self.training, self.testing, target)
+            # Wide, as numpy looks up with: it would make them so at every look.
+            training, testing = self.training.astype(np.int64, copy=False), self.testing.astype(np.int64, copy=False)
+            self._prepared = target, _prepare(self.column, training, testing, target)
         return self._prepared[1]
 
 
@@ -177,38 +178,25 @@ class Split:
         return first, np.stack([column.bins[1] for column in self.prepared])
 
     @cached_property
-    def line_weights(self) -> int:
-        """How many weights an output of the line has: the intercept, the numbers, the indicators."""
-        numbers = sum(column.numbers is not None for column in self.prepared)
-        return 1 + numbers + sum(column.levels for column in self.prepared)
+    def level_counts(self) -> Places:
+        """How many indicators each of the columns has that have some."""
+        return np.array([c.level_count for c in self.prepared if c.levels is not None], dtype=np.int64)
 
     def dense(self, part: int) -> Floats:
-        """The scaled numbers, a line for each row of the training part (0) or the test part (1)."""
+        """The scaled numbers of the training part (0) or the test part (1), a line for each column that has some."""
         lines = [column.numbers[part] for column in self.prepared if column.numbers is not None]
-        return _by_row(lines, self._rows(part), np.float64)
+        return np.stack(lines) if lines else np.empty((0, self._rows(part)))
 
-    def places(self, part: int) -> NDArray[np.uint32]:
-        """The places of the indicators among the weights, a line for each row."""
-        offset = 1 + sum(column.numbers is not None for column in self.prepared)
-        lines = []
-        for column in self.prepared:
-            if column.places is not None:
-                lines.append(column.places[part] + offset)
-                offset += column.levels
-        return _by_row(lines, self._rows(part), np.uint32)
+    def levels(self, part: int) -> Levels:
+        """The indicator that each row has of the columns of ``level_counts``, a line for each of them."""
+        lines = [column.levels[part] for column in self.prepared if column.levels is not None]
+        return np.stack(lines) if lines else np.empty((0, self._rows(part)), dtype=np.uint8)
 
     def _rows(self, part: int) -> int:
         return self.test_rows if part else len(self.target)
 
 
-def _by_row(lines: Sequence[NDArray[Any]], rows: int, dtype: type[T]) -> NDArray[T]:
-    together = np.empty((rows, len(lines)), dtype=dtype)
-    for number, line in enumerate(lines):
-        together[:, number] = line
-    return together
-
-
-def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Target) -> PreparedColumn | None:
+def _prepare(column: CodedColumn, training: Places, testing: Places, target: Target) -> PreparedColumn | None:
     counts = np.bincount(training, minlength=column.size)
     if np.count_nonzero(counts) < 2:
         return None
@@ -225,12 +213,12 @@ def _prepare(column: CodedColumn, training: Codes, testing: Codes, target: Targe
     most = min(max(FEWEST_BINS, len(training) // ROWS_A_BIN), MOST_BINS)
     bin_of, bin_count = _bins(ranks, counts, most)
     return PreparedColumn(
-        bins=(bin_of[training], bin_of[testing]),
+        bins=(bin_of.take(training), bin_of.take(testing)),
         bin_count=bin_count,
         ordered=column.numbers is not None,
-        numbers=None if numbers is None else (numbers[training], numbers[testing]),
-        places=None if not levels else (level_of[training], level_of[testing]),
-        levels=levels,
+        numbers=None if numbers is None else (numbers.take(training), numbers.take(testing)),
+        levels=None if not levels else (level_of.take(training), level_of.take(testing)),
+        level_count=levels,
     )
 
 
@@ -251,13 +239,13 @@ def _bins(ranks: Places, counts: Places, most: int) -> tuple[Bins, int]:
     return number.astype(np.uint8)[ranks], int(number[-1]) + 1
 
 
-def _category_ranks(training: Codes, counts: Places, target: Target) -> tuple[Places, NDArray[np.bool_]]:
+def _category_ranks(training: Places, counts: Places, target: Target) -> tuple[Places, NDArray[np.bool_]]:
     """The place of each category by its share of the label; rare ones and those never seen share one place."""
     frequent = counts >= LEAST_ROWS
     if target.classes > 2:
-        table = np.bincount(
-            training.astype(np.int64) * target.classes + target.labels, minlength=len(counts) * target.classes
-        ).reshape(-1, target.classes)
+        table = np.bincount(training * target.classes + target.labels, minlength=len(counts) * target.classes).reshape(
+            -1, target.classes
+        )
         standing = _first_direction(table.astype(np.float64))
     else:
         sums = np.bincount(training, weights=target.numbers, minlength=len(counts))
@@ -279,20 +267,20 @@ def _first_direction(table: Floats) -> Floats:
     return np.asarray(apart @ (direction * np.sign(direction[np.abs(direction).argmax()])))
 
 
-def _levels(counts: Places, frequent: NDArray[np.bool_]) -> tuple[Places, int]:
+def _levels(counts: Places, frequent: NDArray[np.bool_]) -> tuple[Levels, int]:
     """The indicator of each category: the commonest have their own, the others share the last."""
     falling = np.argsort(-counts, kind="stable")
     own = falling[frequent[falling]][:MOST_LEVELS]
-    level_of = np.full(len(counts), len(own), dtype=np.int64)
+    level_of = np.full(len(counts), len(own), dtype=np.uint8)
     level_of[own] = np.arange(len(own))
     return level_of, len(own) + 1
 
 
-def _special_levels(numbers: Floats, counts: Places) -> tuple[Places, int]:
+def _special_levels(numbers: Floats, counts: Places) -> tuple[Levels, int]:
     """Indicators of the codes that are no numbers: none where no training row has one."""
     special = np.isnan(numbers) & (counts > 0)
     levels = int(special.sum())
-    level_of = np.zeros(len(numbers), dtype=np.int64)
+    level_of = np.zeros(len(numbers), dtype=np.uint8)
     level_of[special] = np.arange(1, levels + 1)
     return level_of, levels + 1 if levels else 0
 

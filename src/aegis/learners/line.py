@@ -17,7 +17,7 @@ FIT = Loop(
     module="aegis.learners.line_loop",
     sources=("aegis.learners.compiled",),
     takes=(
-        *("f8*", "u4*", "i8*", "f8*", "f8*", "u4*", "f8*", "f8*", "f8*"),
+        *("f8*", "u1*", "i8*", "f8*", "f8*", "u1*", "f8*", "i8*", "u4*", "f8*", "f8*"),
         *("i8", "i8", "i8", "i8", "i8", "i8", "i8", "i8", "f8", "f8"),
     ),
 )
@@ -41,25 +41,30 @@ class Line:
             # A label in its own units would make the tolerance depend on them.
             centre, spread = float(numbers.mean()), float(numbers.std()) or 1.0
             numbers = (numbers - centre) / spread
-        dense, places = split.dense(0), split.places(0)
+        dense, levels = split.dense(0), split.levels(0)
         outputs = target.classes if target.classes > 2 else 1
-        rows, asked = len(target), split.test_rows
-        answers = np.empty((asked, outputs))
+        rows, asked, indicators = len(target), split.test_rows, len(levels)
+        counts = split.level_counts
+        starts = 1 + len(dense) + np.cumsum(counts) - counts
+        weights = 1 + len(dense) + int(counts.sum())
+        answers = np.empty((outputs, asked))
         FIT(
             dense,
-            places,
+            levels,
             target.labels,
             numbers,
             split.dense(1),
-            split.places(1),
+            split.levels(1),
             answers,
-            np.empty((9, outputs, split.line_weights)),
-            np.empty((4, rows, outputs)),
+            starts,
+            np.empty((rows, indicators), dtype=np.uint32),
+            np.empty((9, outputs, weights)),
+            np.empty((5, outputs, rows)),
             rows,
             asked,
-            dense.shape[1],
-            places.shape[1],
-            split.line_weights,
+            len(dense),
+            indicators,
+            weights,
             target.classes,
             self.most_steps,
             self.most_inner_steps,
@@ -67,8 +72,8 @@ class Line:
             self.tolerance,
         )
         if not target.classes:  # a number that nobody had is no guess: one wild value would outweigh all other rows
-            return np.clip(centre + spread * answers, target.numbers.min(), target.numbers.max())
-        return two_chances(answers[:, 0]) if target.classes == 2 else answers
+            return np.clip(centre + spread * answers.T, target.numbers.min(), target.numbers.max())
+        return two_chances(answers[0]) if target.classes == 2 else answers.T
 
 
 LEARNERS.add("line", Line())

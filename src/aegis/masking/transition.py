@@ -237,4 +237,4 @@ def _distinct(values: Values) -> tuple[Values, NDArray[np.int64]]:
     place = {value: i for i, value in enumerate(ordered)}
     distinct_values = np.empty(len(ordered), dtype=object)
     distinct_values[:] = ordered
-    return distinct_values, np.fromiter((place[value] for value in listed), dtype=np.int64, count=len(listed))
+    return distinct_values, np.fromiter(map(place.__getitem__, listed), dtype=np.int64, count=len(listed))

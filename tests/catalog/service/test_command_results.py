@@ -9,6 +9,7 @@ import pytest
 
 from aegis.catalog.commands.audit import AuditVerdict
 from aegis.catalog.commands.backup import Archive
+from aegis.catalog.commands.of_catalog import CATALOG
 from aegis.catalog.commands.provide import ProvidedPart, ProvidedParts
 from aegis.catalog.commands.pull import Pulled
 from aegis.catalog.commands.push import (
@@ -21,7 +22,6 @@ from aegis.catalog.commands.push import (
 )
 from aegis.catalog.commands.serve import Serving, ServingDemo
 from aegis.catalog.commands.worker import WorkDone
-from aegis.command_line import CATALOG
 from aegis.errors import InputError
 from aegis.result import Result
 
