@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 import ibis
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aegis.arrays import Codes
 from aegis.counts.answer import ask, encode, plain
@@ -107,7 +106,7 @@ def codes_of_people(column: pa.ChunkedArray, unit: str) -> Codes:
         raise DataError(
             f"column {unit!r} is empty in some records, so nobody can say whose they are; fill it, or leave them out"
         )
-    return np.asarray(pc.dictionary_encode(column.combine_chunks()).indices, dtype=np.int64)
+    return np.asarray(column.combine_chunks().dictionary_encode().indices, dtype=np.int64)
 
 
 def _packed(answer: pa.Table, columns: Sequence[tuple[str, Kind]]) -> tuple[list[Domain], Codes] | None:

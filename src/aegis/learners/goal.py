@@ -9,7 +9,7 @@ import numpy as np
 
 from aegis.data.kind import DATES, Kind
 from aegis.errors import MeasureError
-from aegis.learners.target import Floats, Target
+from aegis.learners.target import Floats, Places, Target
 from aegis.registry import Registry
 
 COMMON = 0.9
@@ -102,7 +102,14 @@ def goal_for(target: Target, name: str | None = None, *, kind: Kind = Kind.REAL)
 
 
 def _right(chances: Floats, wanted: Target, seen: Target) -> Floats:
-    return (chances.argmax(axis=1) == wanted.labels).astype(np.float64)
+    return (_likeliest(chances) == wanted.labels).astype(np.float64)
+
+
+def _likeliest(chances: Floats) -> Places:
+    """The class with the highest chance, the first of equal ones; numpy's search is slow along so short an axis."""
+    if chances.shape[1] == 2:
+        return (chances[:, 1] > chances[:, 0]).astype(np.int64)
+    return chances.argmax(axis=1)
 
 
 def _right_alike(chances: Floats, wanted: Target, seen: Target) -> Floats:
@@ -113,7 +120,7 @@ def _right_alike(chances: Floats, wanted: Target, seen: Target) -> Floats:
     """
     shares = seen.shares()
     raised = np.where(shares > 0, chances / np.where(shares > 0, shares, 1.0), 0.0)
-    right = (raised.argmax(axis=1) == wanted.labels).astype(np.float64)
+    right = (_likeliest(raised) == wanted.labels).astype(np.float64)
     counts = np.bincount(wanted.labels, minlength=wanted.classes)
     reached = np.bincount(wanted.labels, weights=right, minlength=wanted.classes) / np.maximum(counts, 1)
     weight = len(wanted) / (np.count_nonzero(counts) * np.maximum(counts, 1))

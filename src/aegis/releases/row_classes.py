@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 from numpy.typing import NDArray
 
 from aegis.arrays import Codes
@@ -109,8 +108,11 @@ def read_row_classes(ledger: Path) -> RowClasses:
     path = private_folder(ledger) / "rows.parquet"
     if not path.is_file():
         return RowClasses()
+    # Part of the core, imported late because a table without a ledger does not need it.
+    from pyarrow.parquet import read_table
+
     try:
-        table = pa.parquet.read_table(path)
+        table = read_table(path)
         columns = {name: table[name].to_numpy() for name in table.column_names}
     except (OSError, pa.ArrowException):
         raise LedgerError(f"{path} cannot be read; put it back from a backup") from None
@@ -125,13 +127,15 @@ def read_row_classes(ledger: Path) -> RowClasses:
 
 def write_row_classes(ledger: Path, rows: RowClasses) -> None:
     """Keep it beside the ledger, readable by the owner only."""
+    from pyarrow.parquet import write_table
+
     columns = {
         "row": rows.rows,
         **{f"{_RELEASE}{number}": codes for number, codes in rows.classes.items()},
         **{f"{_VALUE}{name}": digests for name, digests in rows.values.items()},
     }
     with draft_of(private_folder(ledger) / "rows.parquet", overwrite=True, mode=PRIVATE) as draft:
-        pa.parquet.write_table(pa.table(columns), draft, compression="zstd")
+        write_table(pa.table(columns), draft, compression="zstd")
 
 
 def _same(first: NDArray[np.int32], other: NDArray[np.int32]) -> bool:

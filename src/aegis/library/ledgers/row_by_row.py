@@ -20,7 +20,6 @@ import ibis
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aegis.counts.answer import ask
 from aegis.counts.grouping import group_tuples
@@ -122,8 +121,8 @@ def check_same_rows(original: pa.Table, shown: pa.Table, *, source: str, finishe
 def _texts(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         with suppress(pa.ArrowInvalid):  # whole numbers of more digits than a real number has stay as they are written
-            column = pc.cast(column, pa.float64())
-    texts = pc.fill_null(pc.cast(column, pa.string()), "\0")
+            column = column.cast(pa.float64())
+    texts = column.cast(pa.string()).fill_null("\0")
     return np.array(texts.to_pylist(), dtype=object)
 
 
