@@ -209,8 +209,8 @@ def _not_checked(
 
 
 _WHO = (
-    "who made it, when, of what, and what it was judged together with: a certificate without a signature can be written "
-    "by anybody, its own hash included, and what the rows do not tell is believed as it stands there (--key)"
+    "who made it, when, of what, and what it was judged together with: a certificate without a signature can be "
+    "written by anybody, its own hash included, and what the rows do not tell is believed as it stands there (--key)"
 )
 
 
