@@ -13,6 +13,8 @@ from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, Mask, PermutingMask, ValueMask
+from aegis.masking.masks.bucketize import Bucketize
+from aegis.masking.masks.date_ranges import DateRanges
 from aegis.masking.transition import Channel, Partition, transition
 
 VALUES: dict[Kind, list[Any]] = {
@@ -184,10 +186,26 @@ def test_no_value_of_the_column_enters_its_repr(name: str, kind: Kind) -> None:
 def test_one_that_lists_no_values_is_stated_as_it_is(name: str) -> None:
     mask = example(name)
     assert not mask.names_values
-    assert not mask.labels
     assert mask.without_values() == mask
+    assert mask.without_values(mask.labels) == mask
     assert mask.gives({})
     assert not mask.gives({"a label": ["a value"]})
+
+
+@pytest.mark.parametrize(
+    ("mask", "edges"),
+    [
+        (Bucketize(edges=(10, 20, 31, 50)), (31, 50)),
+        (DateRanges(edges=("2010-01-01", "2020-01-01", "2030-01-01", "2040-01-01")), ("2030-01-01", "2040-01-01")),
+    ],
+)
+def test_an_edge_with_nothing_written_on_either_side_is_not_stated(mask: Mask, edges: tuple[Any, ...]) -> None:
+    *_, before, last = mask.labels
+    assert mask.without_values([before, last]).parameters()["edges"] == list(edges)
+    assert all(mask.without_values([before, last]).could_write([before, last]))
+    nothing = mask.without_values([]).parameters()["edges"]
+    assert len(nothing) == 1
+    assert not set(nothing) & set(mask.parameters()["edges"])
 
 
 @pytest.mark.parametrize("name", [name for name, mask in MASKS.items() if mask.lists_values])

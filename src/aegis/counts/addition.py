@@ -89,6 +89,7 @@ def add_summaries(parts: Sequence[Summary], *, name: str | None = None) -> Summa
             for configuration in first.configurations
         ),
         parts=tuple(part_name for part in parts for part_name in part.parts or (part.name,)),
+        named_from=sum(part.named_from for part in parts),  # one person may have the most rows in several parts
     )
     check_margins(whole)
     return whole

@@ -155,6 +155,7 @@ def _manifest(summary: Summary, files: Mapping[str, str]) -> dict[str, Any]:
         "scores": {name: _scores_to_json(scores) for name, scores in summary.scores.items()},
         **({} if summary.race is None else {"race": dict(summary.race)}),
         "parts": list(summary.parts),
+        **({} if not summary.named_from else {"named_from": summary.named_from}),
     }
 
 
@@ -202,6 +203,7 @@ def _summary_from_json(manifest: dict[str, Any], folder: Path) -> Summary:
         scores={name: _scores_from_json(scored) for name, scored in manifest.get("scores", {}).items()},
         race=manifest.get("race"),
         parts=tuple(str(part) for part in manifest.get("parts", ())),
+        named_from=int(manifest.get("named_from", 0)),
     )
 
 

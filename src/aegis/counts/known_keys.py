@@ -14,7 +14,7 @@ from aegis.errors import SummaryError
 KNOWN: Mapping[str, frozenset[str]] = {
     "summary": frozenset(
         {"aegis_summary", "name", "level", "opaque", "rows", "label", "attributes", "configurations", "skipped"}
-        | {"protection", "rejected", "parts", "scores", "race"}
+        | {"protection", "rejected", "parts", "scores", "race", "named_from"}
     ),
     "label": frozenset({"name", "domain", "counts", "masks"}),
     "label mask": frozenset({"mask", "change"}),

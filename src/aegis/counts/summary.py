@@ -148,7 +148,8 @@ class Summary(Tabular):
 
     ``parts`` names the summaries that were added to this one, if it is a sum. ``scores`` and ``race`` are what the
     provider measured of whole configurations, the latter as `aegis.learners.race_result` writes it: they travel with
-    the counts, because nobody else could find them.
+    the counts, because nobody else could find them. ``named_from`` is how many rows a value needs to be named, where
+    several may be of one person; 0 where records are counted.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Summary(Tabular):
     rejected: Mapping[str, str] = field(default_factory=dict)
     protection: Protection | None = None
     parts: tuple[str, ...] = ()
+    named_from: int = 0
 
     @cached_property
     def names(self) -> tuple[str, ...]:

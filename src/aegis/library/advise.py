@@ -18,6 +18,7 @@ from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLi
 from aegis.counts.collect import count_table
 from aegis.counts.folder import is_summary, read_summary
 from aegis.counts.joint import TableCounts
+from aegis.counts.named_from import named_from
 from aegis.counts.summary import Summary, configuration_of, mask_counts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
@@ -155,7 +156,14 @@ class _Pipeline:
             timing={name: round(seconds, 4) for name, seconds in timing.items()},
             notes=(*ranking.notes, *masks.notes, *others.notes),
         )
-        return ranking, summary
+        return ranking, self._with_people(summary)
+
+    def _with_people(self, summary: Summary) -> Summary:
+        """The summary with what a page has to know of people before it names a value."""
+        if self.options.report is None:
+            return summary
+        unit = self.options.person if self.constraints is None else self.constraints.policy.unit
+        return replace(summary, named_from=named_from(self.dataset, unit))
 
     def _sample(self, counts: TableCounts) -> Sample:
         options = self.options

@@ -12,7 +12,6 @@ from aegis.candidates.search.chain import Chain, Level
 from aegis.commands.hierarchies import MakeHierarchies
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
-from aegis.counts.grouping import summed
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy, file_name, read_hierarchies, write_hierarchies
 from aegis.data.output import check_free
@@ -120,7 +119,7 @@ def column_chain(
     domain = table.domains[0]
     if name in files:
         return Chain.of_hierarchy(name, domain, files[name]), table
-    return automatic_chain(name, domain, summed(table.sizes, table.codes[:, 0], domain.size)), table
+    return automatic_chain(name, domain, table.holders(name)), table
 
 
 def _columns(dataset: Dataset, named: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:

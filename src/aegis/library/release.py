@@ -24,7 +24,7 @@ from aegis.library.tables.unlisted import named_warning
 from aegis.operation import operation
 from aegis.privacy.verdict import StatedVerdict
 from aegis.releases.certificate import Certificate, read_certificate
-from aegis.releases.signature import read_private, signature_path, write_signature
+from aegis.releases.signature import read_private
 from aegis.result import Result, called
 
 if TYPE_CHECKING:
@@ -148,14 +148,12 @@ def release(options: Release) -> Released:
         certificate = certificate_of(  # ⑤
             source, counts, judged, draft, options, measured=measured, utility=utility, attacked=attacked, listed=listed
         )
-        draft.write(certificate, fitted=fitted_configuration(source, counts), mapped=counts.masked)
+        draft.write(certificate, key=key, fitted=fitted_configuration(source, counts), mapped=counts.masked)
         # ⑥ on the record before anybody can see it
         remembered = {column: values.remembered() for column, values in listed.items()}
         remember_release(source, table, judged, certificate, options, listed=remembered)
     content = certificate.content
     judgement = measured if source.policy.unit is None else judged.own
-    if key is not None:
-        write_signature(content, key, signature_path(paths[-2]), overwrite=options.overwrite)
     return Released(
         out=str(options.out),
         certificate_path=paths[-2],

@@ -11,6 +11,7 @@ from aegis.commands.summarize import Summarize
 from aegis.counts.collect import count_table
 from aegis.counts.folder import check_summary_free, write_summary
 from aegis.counts.joint import TableCounts
+from aegis.counts.named_from import named_from
 from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, mask_counts, reduced
@@ -97,7 +98,14 @@ def summarize(options: Summarize) -> Summary:
         counts, dataset, counted, names=_scores_wanted(options), seed=options.seed, progress=options.progress
     )
     race = _race(dataset, counted, verdicts, counts, constraints, options)
-    full = replace(counts, scores=scores, race=race, rejected=verdicts.rejected, protection=protection)
+    full = replace(
+        counts,
+        scores=scores,
+        race=race,
+        rejected=verdicts.rejected,
+        protection=protection,
+        named_from=named_from(dataset, None if constraints is None else constraints.policy.unit),
+    )
     if options.min_count is not None:
         full = merge_small(full, options.min_count)
     shown = reduced(full, level=Level(options.level or "2d"), ranges=options.ranges, opaque=options.opaque)

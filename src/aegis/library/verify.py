@@ -208,7 +208,10 @@ def _not_checked(
     return tuple(unsaid)
 
 
-_WHO = "who made it: a certificate without a signature can be written by anybody (--key)"
+_WHO = (
+    "who made it, when, of what, and what it was judged together with: a certificate without a signature can be "
+    "written by anybody, its own hash included, and what the rows do not tell is believed as it stands there (--key)"
+)
 
 
 def _made_up(steps: list[VerifiedStep], content: Mapping[str, Any], hashed: _Hashed, options: Verify) -> Verification:

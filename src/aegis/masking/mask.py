@@ -25,7 +25,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from aegis.masking.transition import Channel
 
 MASKS: Registry[type[Mask]] = Registry("masks", noun="mask", error=MaskError, package="aegis.masking.masks")
+
+_Edge = TypeVar("_Edge")
 
 Draw = Callable[[], "ir.FloatingColumn"]
 """Gives a fresh column of uniform random numbers in [0, 1) each time it is called.
@@ -111,14 +113,15 @@ class Mask(ABC):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that its parameters put values under; none where they list no values."""
+        """The labels that its parameters name, of lists of values and of intervals between edges; else none."""
         return ()
 
     def without_values(self, written: Collection[str] | None = None) -> Mask:
         """The mask with those of its labels that are ``written`` (all of them for None), and no value behind any.
 
-        A hierarchy or a list of groups names every value of its column, those of a single record among them. Whoever
-        gets a release needs none of that to check it.
+        A hierarchy or a list of groups names every value of its column, those of a single record among them. Edges tell
+        where the values lie between them, also of groups that were suppressed. Whoever gets a release needs none of
+        that to check it.
         """
         return self
 
@@ -327,3 +330,15 @@ def _branch(number: ir.Column, cuts: Sequence[Any], leaves: Sequence[Any]) -> An
     below = _branch(number, cuts[:middle], leaves[: middle + 1])
     above = _branch(number, cuts[middle + 1 :], leaves[middle + 1 :])
     return (number < cuts[middle]).ifelse(below, above)
+
+
+def beside_written(edges: tuple[_Edge, ...], labels: Sequence[str], written: Collection[str]) -> tuple[_Edge, ...]:
+    """The edges at which an interval begins or ends that is ``written``; ``labels`` are those of all, in order.
+
+    What lies between two of the others is suppressed, and the edge only told where.
+
+    >>> beside_written((10, 20, 30), ["below 10", "10 to 20", "20 to 30", "from 30"], {"20 to 30"})
+    (20, 30)
+    """
+    sides = itertools.pairwise(label in written for label in labels)
+    return tuple(edge for edge, beside in zip(edges, sides, strict=True) if any(beside))

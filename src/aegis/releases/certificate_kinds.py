@@ -6,6 +6,7 @@ another kind could be read as either, and what one reading checks the other leav
 
 from __future__ import annotations
 
+import datetime
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -113,4 +114,16 @@ def kind_of(content: Mapping[str, Any], *, name: str) -> CertificateKind:
         )
     if not isinstance(content["release"], dict) or not isinstance(content["release"].get("sha256"), str):
         raise VerificationError(f"{name} does not name the hash of its release; ask for the original")
+    if "date" in content and not _is_date(content["date"]):
+        raise VerificationError(
+            f"{name} has a date that is none: it was changed after it was written; ask for the original"
+        )
     return kind
+
+
+def _is_date(text: Any) -> bool:
+    """Whether it is a time as certificates write it, the zone included."""
+    try:
+        return datetime.datetime.fromisoformat(text).tzinfo is not None
+    except (TypeError, ValueError):
+        return False

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aegis.data.output import PRIVATE, PUBLIC, check_free, draft_of, drafts_of
+from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.errors import DataError, InputError, MissingExtraError, VerificationError
 from aegis.operation import word
 from aegis.releases.certificate import digest
@@ -155,12 +155,6 @@ def read_public(path: Path) -> PublicKey:
 def sign(content: Mapping[str, Any], key: Ed25519PrivateKey) -> Signature:
     """Sign the content of a certificate."""
     return Signature(key=_public_of(key).fingerprint, raw=key.sign(_message(content)))
-
-
-def write_signature(content: Mapping[str, Any], key: Ed25519PrivateKey, path: Path, *, overwrite: bool) -> None:
-    """Sign the content of a certificate into a file."""
-    with draft_of(path, overwrite=overwrite) as draft:
-        draft.write_text(sign(content, key).to_json(), encoding="utf-8")
 
 
 def check_signature(content: Mapping[str, Any], signature: Signature, key: PublicKey) -> None:

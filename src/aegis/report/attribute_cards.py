@@ -67,7 +67,7 @@ def attribute_cards(ranking: Ranking, summary: Summary) -> list[Card]:
     for loss in _by_loss(first):
         attribute = summary.attributes[loss.name]
         key = (best.masks[loss.name], best.label_mask)
-        cards.append(_card(ranking, attribute, attribute.masked[key], loss, scored[loss.name]))
+        cards.append(_card(ranking, attribute, attribute.masked[key], loss, scored[loss.name], summary.named_from))
     return cards
 
 
@@ -98,8 +98,9 @@ def _card(
     masked: MaskedJoint,
     loss: AttributeLoss,
     scored: dict[Key, tuple[AttributeLoss, int]],
+    named_from: int,
 ) -> Card:
-    drawn = distribution(attribute, masked)
+    drawn = distribution(attribute, masked, named_from=named_from)
     changed = masked.mask is None or masked.mask.name != "identity" or masked.label_mask is not None
     chart = paired_bars(
         drawn.upper,
@@ -109,7 +110,15 @@ def _card(
         lower_name="masked" if masked.mask is None or masked.mask.name != "identity" else "published",
     )
     rows = [
-        _mask_row(attribute, key, loss, used, len(ranking.ranking), of_best=key == (masked.id, masked.label_mask))
+        _mask_row(
+            attribute,
+            key,
+            loss,
+            used,
+            len(ranking.ranking),
+            of_best=key == (masked.id, masked.label_mask),
+            named_from=named_from,
+        )
         for key, (loss, used) in scored.items()
     ]
     order = {key: i for i, key in enumerate(sorted(scored, key=lambda key: _cost(scored[key][0], ranking)))}
@@ -146,11 +155,18 @@ def _effect(loss: AttributeLoss, ranking: Ranking) -> str:
 
 
 def _mask_row(
-    attribute: AttributeSummary, key: Key, loss: AttributeLoss, used: int, configurations: int, *, of_best: bool
+    attribute: AttributeSummary,
+    key: Key,
+    loss: AttributeLoss,
+    used: int,
+    configurations: int,
+    *,
+    of_best: bool,
+    named_from: int,
 ) -> MaskRow:
     counts = np.asarray(attribute.masked[key].joint.counts.sum(axis=1), dtype=np.float64)
     total = float(counts.sum()) or 1.0
-    large = counts[may_name(counts)] / total
+    large = counts[may_name(counts, at_least=named_from)] / total
     groups = int((counts > 0).sum())
     return MaskRow(
         mask=loss.mask,

@@ -25,17 +25,20 @@ if TYPE_CHECKING:
     from aegis.counts.summary import AttributeSummary, MaskedJoint
 
 
-def distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Distribution:
-    """Original and masked distribution of an attribute under one of its masks, as far as the summary tells."""
+def distribution(attribute: AttributeSummary, masked: MaskedJoint, *, named_from: int) -> Distribution:
+    """Original and masked distribution of an attribute under one of its masks, as far as the summary tells.
+
+    ``named_from`` is the summary's: how many rows make a value or a bar that may be shown, if more than the rule's own.
+    """
     domain = attribute.domain
     if domain is None or attribute.histogram is None:
-        shown, target = columns(attribute, masked), masked.joint.attribute
+        shown, target = columns(attribute, masked, named_from=named_from), masked.joint.attribute
         if masked.mask is not None and target.kind.is_ordered and len(target.values) > 0:
             return ordered_masked(shown, target)
         return only_masked(shown)
     if domain.kind.is_ordered and len(domain.values) > 0:
-        return ordered_distribution(attribute, masked)
-    return named_distribution(attribute, masked)
+        return ordered_distribution(attribute, masked, named_from=named_from)
+    return named_distribution(attribute, masked, named_from=named_from)
 
 
 _TAIL = 0.005  # share of the records that may lie beyond each end of the axis
@@ -72,30 +75,30 @@ def positions(domain: Domain) -> Floats:
     return domain.values.astype(np.float64)
 
 
-def ordered_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Distribution:
+def ordered_distribution(attribute: AttributeSummary, masked: MaskedJoint, *, named_from: int) -> Distribution:
     """Bins above; below them the mask's groups, or the masked numbers in the same bins."""
     domain, histogram = attribute.domain, attribute.histogram
     assert domain is not None
     assert histogram is not None
-    shown = columns(attribute, masked)
+    shown = columns(attribute, masked, named_from=named_from)
     at = positions(domain)
     total = float(np.sum(histogram.counts)) or 1.0
     if shown.counts is not None:
-        axis = _axis(at, shown.counts[: len(at)], whole=domain.kind is not Kind.REAL)
+        axis = _axis(at, shown.counts[: len(at)], whole=domain.kind is not Kind.REAL, named_from=named_from)
         counts = axis.count(at, shown.counts[: len(at)])
         absent = float(shown.counts[len(at) :].sum())
     else:
         axis, counts, absent = _range_axis(at, histogram.codes, np.asarray(histogram.counts, dtype=np.float64))
-    upper = [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, counts)]
+    upper = [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, counts, named_from=named_from)]
     lower = _below(shown, masked, axis, at)
     slot = _missing_slot(axis)
     shown_ticks = _ticks(domain.kind, axis)
     masked_absent = _masked_missing(shown, masked)
-    if may_name([absent, masked_absent]).any():
+    if shown.enough([absent, masked_absent]).any():
         shown_ticks.append(Tick(at=sum(slot) / 2, text="missing"))
-        if may_name(absent):
+        if shown.enough(absent):
             upper.append(Bar(left=slot[0], right=slot[1], share=absent / total, name="missing"))
-        if may_name(masked_absent):
+        if shown.enough(masked_absent):
             share = masked_absent / (float(shown.masked_counts.sum()) or 1.0)
             lower.append(Bar(left=slot[0], right=slot[1], share=share, name="missing"))
     return Distribution(upper=tuple(upper), lower=tuple(lower), ticks=tuple(shown_ticks))
@@ -104,12 +107,15 @@ def ordered_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Di
 def ordered_masked(shown: Columns, target: Domain) -> Distribution:
     """The masked column alone, in bins of its own."""
     at, counts = positions(target), shown.masked_counts[: len(target.values)]
-    axis = _axis(at, counts, whole=target.kind is not Kind.REAL)
+    axis = _axis(at, counts, whole=target.kind is not Kind.REAL, named_from=shown.named_from)
     total = float(shown.masked_counts.sum()) or 1.0
-    bars = [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, axis.count(at, counts))]
+    bars = [
+        Bar(left=a, right=b, share=n / total)
+        for a, b, n in pooled(axis.edges, axis.count(at, counts), named_from=shown.named_from)
+    ]
     shown_ticks = _ticks(target.kind, axis)
     absent = float(shown.masked_counts[len(at) :].sum())
-    if may_name(absent):
+    if shown.enough(absent):
         left, right = _missing_slot(axis)
         bars.append(Bar(left=left, right=right, share=absent / total, name="missing"))
         shown_ticks.append(Tick(at=(left + right) / 2, text="missing"))
@@ -122,8 +128,8 @@ def _missing_slot(axis: Axis) -> tuple[float, float]:
     return axis.high + width / 3, axis.high + width * 4 / 3
 
 
-def pooled(edges: Floats, counts: Floats) -> list[tuple[float, float, float]]:
-    """Bins as (left, right, count), each empty or with at least `FEWEST` records: sparse ones join a neighbour.
+def pooled(edges: Floats, counts: Floats, *, named_from: int = 0) -> list[tuple[float, float, float]]:
+    """Bins as (left, right, count), each empty or with enough records to be shown: sparse ones join a neighbour.
 
     >>> pooled(np.arange(6.0), np.array([9.0, 1.0, 0.0, 7.0, 2.0]))
     [(0.0, 1.0, 9.0), (1.0, 5.0, 10.0)]
@@ -132,7 +138,7 @@ def pooled(edges: Floats, counts: Floats) -> list[tuple[float, float, float]]:
     left, pooled_count = float(edges[0]), 0.0
     for right, count in zip(edges[1:].tolist(), counts.tolist(), strict=True):
         pooled_count += count
-        if pooled_count == 0 or may_name(pooled_count):
+        if pooled_count == 0 or may_name(pooled_count, at_least=named_from):
             bins.append((left, right, pooled_count))
             left, pooled_count = right, 0.0
     if pooled_count > 0:
@@ -144,14 +150,14 @@ def pooled(edges: Floats, counts: Floats) -> list[tuple[float, float, float]]:
     return bins
 
 
-def _axis(at: Floats, counts: Floats, *, whole: bool) -> Axis:
+def _axis(at: Floats, counts: Floats, *, whole: bool, named_from: int) -> Axis:
     """Bins of a round width between the ends that only a few records pass."""
-    beyond = max(float(FEWEST), _TAIL * float(counts.sum()))
+    beyond = max(float(FEWEST), float(named_from), _TAIL * float(counts.sum()))
     below, above = np.cumsum(counts), np.cumsum(counts[::-1])[::-1]
     low = float(at[min(int(np.searchsorted(below, beyond)), len(at) - 1)])
     high = float(at[max(int(np.flatnonzero(above >= beyond)[-1]) if (above >= beyond).any() else 0, 0)])
     low, high = min(low, high), max(low, high)
-    common = at[may_name(counts) & (at >= low) & (at <= high)]
+    common = at[may_name(counts, at_least=named_from) & (at >= low) & (at <= high)]
     smallest = 1.0 if whole else 0.0
     regular = 2 <= len(common) <= MOST_BARS
     if regular:
@@ -200,10 +206,15 @@ def _below(shown: Columns, masked: MaskedJoint, axis: Axis, at: Floats) -> list[
             # Too many groups to draw one by one: count them where they begin.
             drawn = inside[starts] < len(target.values)
             binned = axis.count(at[starts][drawn], shown.masked_counts[inside[starts]][drawn])
-            return [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, binned)]
+            return [
+                Bar(left=a, right=b, share=n / total)
+                for a, b, n in pooled(axis.edges, binned, named_from=shown.named_from)
+            ]
     if target.kind.is_ordered and shown.codes is None:
         binned = axis.count(positions(target), counts)
-        return [Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, binned)]
+        return [
+            Bar(left=a, right=b, share=n / total) for a, b, n in pooled(axis.edges, binned, named_from=shown.named_from)
+        ]
     # Groups that are no stretches of the axis: side by side under it.
     bars = only_masked(shown).lower
     factor = (axis.high - axis.low) / (bars[-1].right if bars else 1.0)
@@ -235,7 +246,7 @@ def _groups(shown: Columns, axis: Axis, at: Floats, starts: NDArray[np.int64], i
         records, seen = records + count, seen + count * float(on_axis[i])
         names.append(shown.masked_names[code])
         # A group that lies mostly beyond the axis would be a spike at its end.
-        if may_name(records) and right - left > thin and seen > records / 2:
+        if shown.enough(records) and right - left > thin and seen > records / 2:
             bars.append(Bar(left=left, right=right, share=records / total, name=_joined(names), merged=len(names) > 1))
             left, records, seen, names = right, 0.0, 0.0, []
     if names and bars:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from aegis.counts.disclosure_rule import named
+from aegis.counts.disclosure_rule import may_name, named
 from aegis.report.charts.paired_bars import Bar, Tick
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Columns:
     """The counts of a column before and after a mask, as far as they are known, with names that may be printed.
 
     ``names`` and ``masked_names`` hold None where a value must not be named; ``codes`` say where each value of the
-    domain goes, and are None where the mask draws or is not known.
+    domain goes, and are None where the mask draws or is not known. ``named_from`` is how many rows make a value or
+    a bar that may be shown, where that is more than the rule's own (`aegis.counts.named_from`).
     """
 
     counts: Floats | None
@@ -48,9 +49,14 @@ class Columns:
     masked_counts: Floats
     masked_names: list[str | None]
     codes: NDArray[np.int64] | None
+    named_from: int
+
+    def enough(self, counts: ArrayLike) -> NDArray[np.bool_]:
+        """Which counts are of enough rows to be shown."""
+        return may_name(counts, at_least=self.named_from)
 
 
-def columns(attribute: AttributeSummary, masked: MaskedJoint) -> Columns:
+def columns(attribute: AttributeSummary, masked: MaskedJoint, *, named_from: int) -> Columns:
     """Apply the rule to one attribute and one of its masks."""
     after = np.asarray(masked.joint.counts.sum(axis=1), dtype=np.float64)
     before = value_counts(attribute)
@@ -60,12 +66,12 @@ def columns(attribute: AttributeSummary, masked: MaskedJoint) -> Columns:
         # Without counts of the original a rare value cannot be told from a common one that was drawn at random.
         rare = set() if masked.change is not None and masked.change.deterministic else set(labels)
     else:
-        names = named(labels, before)
+        names = named(labels, before, at_least=named_from)
         rare = {label for label, name in zip(labels, names, strict=True) if name is None}
     if masked.mask is None:
         masked_names: list[str | None] = [None] * len(after)
     else:
-        common = named(masked.joint.attribute.labels(), after)
+        common = named(masked.joint.attribute.labels(), after, at_least=named_from)
         masked_names = [name if name not in rare or name == "missing" else None for name in common]
     return Columns(
         counts=before,
@@ -73,6 +79,7 @@ def columns(attribute: AttributeSummary, masked: MaskedJoint) -> Columns:
         masked_counts=after,
         masked_names=masked_names,
         codes=partition_codes(masked, len(labels)),
+        named_from=named_from,
     )
 
 

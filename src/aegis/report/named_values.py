@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aegis.counts.disclosure_rule import may_name
 from aegis.report.charts.paired_bars import Bar, Tick
 from aegis.report.drawn_columns import MOST_BARS, Columns, Distribution, Floats, columns
 
@@ -24,9 +23,9 @@ class Slot:
     width: float = 1.0
 
 
-def named_distribution(attribute: AttributeSummary, masked: MaskedJoint) -> Distribution:
+def named_distribution(attribute: AttributeSummary, masked: MaskedJoint, *, named_from: int) -> Distribution:
     """A slot per value that may be named, side by side with those of its group; the others drawn together."""
-    table = columns(attribute, masked)
+    table = columns(attribute, masked, named_from=named_from)
     if table.counts is None:
         return _ranges(attribute, table)
     slots = _slots(table)
@@ -56,7 +55,7 @@ def only_masked(shown: Columns) -> Distribution:
     total = float(shown.masked_counts.sum()) or 1.0
     if not named:
         # Nameless groups say only how large they are: the largest first.
-        sizes = np.sort(shown.masked_counts[may_name(shown.masked_counts)])[::-1][:MOST_BARS]
+        sizes = np.sort(shown.masked_counts[shown.enough(shown.masked_counts)])[::-1][:MOST_BARS]
         bars = [Bar(left=i, right=i + 1, share=float(size) / total) for i, size in enumerate(sizes)]
         return Distribution(upper=(), lower=tuple(_with_rest(bars, len(shown.masked_counts))), ticks=())
     kept = sorted(sorted(named, key=lambda code: -shown.masked_counts[code])[:MOST_BARS])
@@ -97,7 +96,7 @@ def _slots(shown: Columns) -> list[Slot]:
     for group, codes in sorted(by_group.items()):
         slots += [Slot(codes=(code,), group=group) for code in codes if code in common]
         hidden = tuple(code for code in codes if code not in common)
-        if group >= 0 and len(by_group) <= MOST_BARS and may_name(counts[list(hidden)].sum()):
+        if group >= 0 and len(by_group) <= MOST_BARS and shown.enough(counts[list(hidden)].sum()):
             slots.append(Slot(codes=hidden, group=group, width=max(len(hidden) * narrow, 0.5)))
         else:
             leftover += hidden
@@ -117,7 +116,7 @@ def _targets(shown: Columns) -> list[int]:
 def _below(shown: Columns, spans: dict[int, tuple[float, float]], *, end: float, width: float) -> list[Bar]:
     """The masked bars under the values they came from; what is rare or came from elsewhere stands at the end."""
     total = float(shown.masked_counts.sum()) or 1.0
-    drawn = {group: span for group, span in spans.items() if may_name(shown.masked_counts[group])}
+    drawn = {group: span for group, span in spans.items() if shown.enough(shown.masked_counts[group])}
     bars = [
         Bar(left=a, right=b, share=float(shown.masked_counts[group]) / total, name=shown.masked_names[group] or "")
         for group, (a, b) in drawn.items()
@@ -136,7 +135,7 @@ def _ranges(attribute: AttributeSummary, shown: Columns) -> Distribution:
     assert histogram is not None
     counts: Floats = np.asarray(histogram.counts, dtype=np.float64)
     total = float(counts.sum()) or 1.0
-    large = np.flatnonzero(may_name(counts))[:MOST_BARS]
+    large = np.flatnonzero(shown.enough(counts))[:MOST_BARS]
     upper = [
         Bar(left=i, right=i + 1, share=float(counts[code]) / total, name=f"range {code + 1}")
         for i, code in enumerate(large)

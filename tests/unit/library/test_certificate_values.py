@@ -195,3 +195,35 @@ def test_values_in_no_group_are_not_listed_under_the_label_of_the_others(tmp_pat
     )
     assert _groups(done) == {}
     check_stated(done.certificate.content, Configuration.of("x", groups))
+
+
+def test_no_edge_between_suppressed_records_leaves_with_the_certificate(tmp_path: Path) -> None:
+    """Five light ones are few in their groups and starred: where the groups lay would tell of their weights."""
+    table = tmp_path / "weights.csv"
+    weights = [12, 14, 17, 18, 26, *[40, 70] * 30]
+    pd.DataFrame({"weight": weights, "ill": ["flu", "cold", "none", "flu", "cold"] * 13}).to_csv(table, index=False)
+    masks = {"weight": {"bucketize": {"edges": [15, 19, 23, 31, 61]}}}
+    policy = {"quasi_identifying": ["weight"], "sensitive": ["ill"], "k": 5, "max_suppression": 0.1}
+    made = aegis.release(table, config=masks, policy=policy, out=tmp_path / "out.csv", ledger="none")
+    assert made.suppressed == 5
+    content, approved = made.certificate.content, Configuration.of("x", masks)
+    assert content["configuration"]["masks"] == {"weight": {"bucketize": {"edges": [31, 61]}}}
+    assert certified_id(content) == approved.id
+    check_stated(content, approved)
+    with pytest.raises(VerificationError, match="names labels"):
+        check_stated(content, Configuration.of("x", {"weight": {"bucketize": {"edges": [15, 19, 23, 31, 60]}}}))
+    verified = aegis.verify(made.out, made.certificate_path)
+    assert verified.verified, verified.reason
+    for path in tmp_path.glob("out.csv.certificate.*"):
+        assert not [edge for edge in ("15,", "19,", "23,") if f" {edge}" in path.read_text(encoding="utf-8")]
+
+
+def test_edges_that_all_stand_in_the_release_are_stated_as_they_are(tmp_path: Path) -> None:
+    table = tmp_path / "weights.csv"
+    pd.DataFrame({"weight": [40, 70] * 30, "ill": ["flu", "cold", "none"] * 20}).to_csv(table, index=False)
+    masks = {"weight": {"bucketize": {"edges": [61]}}}
+    policy = {"quasi_identifying": ["weight"], "sensitive": ["ill"], "k": 5}
+    made = aegis.release(table, config=masks, policy=policy, out=tmp_path / "out.csv", ledger="none")
+    stated = made.certificate.content["configuration"]
+    assert stated["masks"] == masks
+    assert "labels_id" not in stated

@@ -134,6 +134,9 @@ def test_a_certificate_of_boxes_hides_names_as_well(forged: Callable[..., Verifi
         (lambda c: c.update(unit={"column": None, "people": 1, "by_records": {}}), "people or records"),
         (lambda c: c["policy"].update(unit="name"), "people or records"),
         (lambda c: c.update(verdicts=5), "contradicts itself"),
+        (lambda c: c.update(date="x"), "a date that is none"),
+        (lambda c: c.update(date="2026-02-30T10:00:00+00:00"), "a date that is none"),
+        (lambda c: c.update(date=20261119), "a date that is none"),
     ],
 )
 def test_what_would_switch_a_check_off_is_refused(
@@ -142,6 +145,19 @@ def test_what_would_switch_a_check_off_is_refused(
     answer = forged(change=change)
     assert not answer.verified
     assert said in (answer.reason or "")
+
+
+def test_what_only_a_signature_protects_is_said(forged: Callable[..., Verification]) -> None:
+    """No row tells what was released before: an invented list of it is believed, and that is what verify says."""
+
+    def invented(content: dict[str, Any]) -> None:
+        block = {"name": "people.ledger", "number": 9, "together_with": [1, 7], "held": 0, "withdrawn": 0}
+        content["ledger"] = {**block, "despite": None}
+
+    answer = forged(change=invented)
+    assert answer.verified, answer.reason
+    unsaid = " ".join(answer.not_checked)
+    assert "what it was judged together with: a certificate without a signature can be written by anybody" in unsaid
 
 
 def test_the_column_that_people_are_counted_by_is_not_shown(forged: Callable[..., Verification]) -> None:

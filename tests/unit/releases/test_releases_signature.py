@@ -140,3 +140,49 @@ def test_a_bad_key_writes_no_release(table: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no readable key"):
         released(table, tmp_path / "released.csv", tmp_path / "absent.key")
     assert not list(tmp_path.glob("released*"))
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_release_is_never_seen_without_its_signature(
+    key: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    out = tmp_path / "released.csv"
+    if overwrite:
+        released(table, out, key)
+    beside: list[bool] = []
+    replace = Path.replace
+
+    def watched(draft: Path, target: Path) -> Path:
+        if target == out:
+            content = json.loads((tmp_path / "released.csv.certificate.json").read_text(encoding="utf-8"))
+            content.pop("certificate_sha256")
+            signature = Signature.parse(signature_path(tmp_path / "released.csv.certificate.json").read_bytes())
+            check_signature(content, signature, read_public(key))
+            beside.append(hash_of(draft) == content["release"]["sha256"])
+        return replace(draft, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    made = aegis.release(table, config=MASKS, policy=POLICY, out=out, sign=key, overwrite=overwrite, ledger="none")
+    assert beside == [True]
+    monkeypatch.undo()
+    assert aegis.verify(out, made.certificate_path, key=key).verified
+    names = {path.name for path in tmp_path.glob("released.csv*")}
+    assert names == {f"released.csv{end}" for end in ("", *(f".certificate.{kind}" for kind in ENDS))}
+    assert stat.S_IMODE(signature_path(made.certificate_path).stat().st_mode) == 0o644
+
+
+ENDS = ("json", "json.sig", "html")
+
+
+def test_what_cannot_be_signed_is_not_released(
+    key: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> Signature:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("aegis.library.releasing.release_draft.sign", interrupted)
+    out = tmp_path / "released.csv"
+    with pytest.raises(KeyboardInterrupt):
+        aegis.release(table, config=MASKS, policy=POLICY, out=out, sign=key, fitted=tmp_path / "fitted.yaml")
+    assert not list(tmp_path.glob("*released*"))
+    assert not list(tmp_path.glob("*fitted*"))

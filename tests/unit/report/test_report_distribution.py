@@ -53,7 +53,7 @@ def summary_of(bench: Bench, kind: Kind, values: list[Any], masks: list[Any]) ->
 
 def drawn(summary: Summary) -> list[Distribution]:
     attribute = summary.attributes["a"]
-    return [distribution(attribute, masked) for masked in attribute.masked.values()]
+    return [distribution(attribute, masked, named_from=summary.named_from) for masked in attribute.masked.values()]
 
 
 def told(summary: Summary) -> list[Summary]:

@@ -42,7 +42,7 @@ def facts_of(summary: Summary, *, smallest_class: int) -> dict[str, Any]:
             {"name": configuration.name, "id": configuration.id} for configuration in summary.configurations
         ],
         "exposure": _exposed(summary, smallest_class),
-        "histograms": [_entry(attribute) for attribute in (*summary.attributes.values(), label)],
+        "histograms": [_entry(attribute, summary.named_from) for attribute in (*summary.attributes.values(), label)],
     }
 
 
@@ -76,9 +76,9 @@ def published_histogram(entry: Mapping[str, Any]) -> Histogram | None:
     return Histogram(domain=domain, counts=np.asarray(published["counts"], dtype=np.int64))
 
 
-def _entry(attribute: AttributeSummary) -> dict[str, Any]:
+def _entry(attribute: AttributeSummary, named_from: int) -> dict[str, Any]:
     kind = None if attribute.domain is None else attribute.domain.kind
-    drawn = distribution(attribute, next(iter(attribute.masked.values())))
+    drawn = distribution(attribute, next(iter(attribute.masked.values())), named_from=named_from)
     total = 0.0 if attribute.histogram is None else float(np.sum(attribute.histogram.counts))
     return {
         "column": attribute.name,
@@ -87,7 +87,7 @@ def _entry(attribute: AttributeSummary) -> dict[str, Any]:
         "bars": [_bar(bar, kind, total) for bar in drawn.upper],
         "ticks": [{"at": tick.at, "text": _shown(tick.text)} for tick in drawn.ticks],
         "notes": [note for note in drawn.notes if attribute.histogram is not None],
-        "published": _published(attribute),
+        "published": _published(attribute, named_from),
     }
 
 
@@ -114,19 +114,19 @@ def _position(at: float, kind: Kind) -> str:
     return tick_text(at)
 
 
-def _published(attribute: AttributeSummary) -> dict[str, Any] | None:
+def _published(attribute: AttributeSummary, named_from: int) -> dict[str, Any] | None:
     domain, histogram = attribute.domain, attribute.histogram
     if domain is None or histogram is None or len(histogram.counts) != domain.size:
         return None
     counts = np.asarray(histogram.counts)[histogram.codes]
     size = len(domain.values)
-    common = may_name(counts[:size])
+    common = may_name(counts[:size], at_least=named_from)
     if domain.kind is Kind.TEXT:
         common &= np.array([printable(value) for value in domain.values], dtype=bool)
     common_values = np.flatnonzero(common)
     if len(common_values) > MOST_VALUES:
         common_values = np.sort(common_values[np.argsort(-counts[common_values], kind="stable")[:MOST_VALUES]])
-    missing = bool(domain.missing and may_name(counts[-1]))
+    missing = bool(domain.missing and may_name(counts[-1], at_least=named_from))
     values = domain.values[common_values]
     if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
         values = np.datetime_as_string(values)

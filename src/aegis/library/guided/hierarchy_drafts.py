@@ -1,8 +1,8 @@
 """Hierarchies that somebody may look at and change before candidates are made: names of groups, and levels.
 
 They lie in the folder ``hierarchies`` beside the data, as ARX writes them, where every search looks for them. Groups
-are shown with the rows they hold; one that may not be shown keeps its name and is counted only, since it could
-tell of somebody.
+are shown with the rows they hold; one that may not be shown, because too few people are in it, keeps its name and is
+counted only, since it could tell of somebody.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aegis.counts.disclosure_rule import may_name
-from aegis.counts.grouping import summed
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import TOP, Hierarchy, file_name, hierarchy_files
 from aegis.data.output import draft_of
@@ -69,21 +68,25 @@ def _draft(
 ) -> HierarchyDraft:
     chain, table = column_chain(dataset, column, files, orders=dataset.orders, unit=unit)
     hierarchy = chain.hierarchy()
-    rows_of_values = summed(table.sizes, table.codes[:, 0], table.domains[0].size).tolist()
+    rows_of_values = table.by_records().holders(column).tolist()
     levels = []
     for position, level in enumerate(chain.levels):
         labels = [row[position] for row in hierarchy.rows]
         if position == 0 or len(set(labels)) == 1:
             continue  # the values themselves, and the one group of all
+        merged = table.merged({column: level.partition})
+        people_of_groups = merged.holders(column)[level.partition.codes].tolist()
         rows: dict[str, int] = {}
-        for label, number in zip(labels, rows_of_values, strict=False):
+        people: dict[str, int] = {}
+        for label, number, holders in zip(labels, rows_of_values, people_of_groups, strict=False):
             rows[label] = rows.get(label, 0) + number
+            people[label] = holders
         shown = [
             Group(place=place, label=label, rows=number)
             for place, (label, number) in enumerate(rows.items())
-            if may_name(number)
+            if may_name(people[label])
         ][:_MOST_SHOWN]
-        preview = level_preview(level, table.merged({column: level.partition}), k=k)
+        preview = level_preview(level, merged, k=k)
         levels.append(
             LevelDraft(preview=preview, position=position, groups=tuple(shown), unshown=len(rows) - len(shown))
         )

@@ -138,10 +138,9 @@ def certificate_of(
 
 
 def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configuration:
-    """The masks as the certificate may state them: a value of the source that a mask lists does not leave with it."""
-    listing = [column for column, mask in source.configuration.masks.items() if mask.names_values]
-    if not listing:
-        return source.configuration
+    """The masks as the certificate may state them: no value of the source that a mask lists leaves with it, and no edge
+    that has suppressed records on both sides."""
+    listing = [column for column, mask in source.configuration.masks.items() if mask.labels]
     released = judged.own.released.without_star(published=True)
     written: dict[str, frozenset[str]] = {}
     for column in listing:
@@ -155,7 +154,8 @@ def _stated(source: Source, counts: ReleaseCounts, judged: Judged) -> Configurat
         else:
             labels = []
         written[column] = frozenset(show(label) for label in labels if label is not None)
-    return source.configuration.without_values(written)
+    stated = source.configuration.without_values(written)
+    return source.configuration if stated.id == source.configuration.id else stated
 
 
 def _group_values(

@@ -30,10 +30,12 @@ from aegis.masking.mask import Mask
 from aegis.privacy.judgement import Judgement
 from aegis.releases.certificate import Certificate, certificate_paths
 from aegis.releases.row_digest import OWN, POSITION, sha256_of_table
-from aegis.releases.signature import signature_path
+from aegis.releases.signature import sign, signature_path
 from aegis.releases.write import TableAddress, check_format, draft_table, is_url, look_into, write_table
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     from aegis.attacks.attack import AttackResult
 
 
@@ -46,14 +48,24 @@ class Draft:
     bytes: int | None
     certificate: Path
     page: Path
+    signature: Path | None
     fitted: Path | None
     mapping: Path | None
 
-    def write(self, certificate: Certificate, *, fitted: Configuration, mapped: MaskedData) -> None:
+    def write(
+        self,
+        certificate: Certificate,
+        *,
+        key: Ed25519PrivateKey | None,
+        fitted: Configuration,
+        mapped: MaskedData,
+    ) -> None:
         """Fill the files beside the table; they appear with it."""
         from aegis.report.certificate_report import render_certificate  # an extra
 
         texts = {self.certificate: certificate.to_json(), self.page: render_certificate(certificate.content)}
+        if self.signature is not None and key is not None:
+            texts[self.signature] = sign(certificate.content, key).to_json()
         if self.fitted is not None:
             texts[self.fitted] = dump(to_mapping(fitted))
         if self.mapping is not None:
@@ -63,7 +75,10 @@ class Draft:
 
 
 def output_paths(options: Release) -> list[Path]:
-    """Every file to be written: the release (unless it is a table), the extras, and the certificate's two."""
+    """Every file to be written: the release (unless it is a table), the extras, the signature, the certificate's two.
+
+    The last two are the certificate and its page, and a signature, where one is wanted, stands before them.
+    """
     extras = [Path(path) for path in (options.fitted, options.mapping) if path is not None]
     if is_url(options.out):
         table = TableAddress.parse(str(options.out)).table
@@ -71,8 +86,9 @@ def output_paths(options: Release) -> list[Path]:
     else:
         check_format(Path(options.out))
         paths = [Path(options.out), *extras, *certificate_paths(Path(options.out))]
-    signature = None if options.sign is None else signature_path(paths[-2])
-    check_free(*paths, signature, overwrite=options.overwrite)
+    if options.sign is not None:
+        paths.insert(-2, signature_path(paths[-2]))
+    check_free(*paths, overwrite=options.overwrite)
     return paths
 
 
@@ -82,7 +98,8 @@ def draft_of(table: ir.Table, paths: Sequence[Path], options: Release) -> Iterat
     table = _without_own_columns(table, options)
     # The mapping and the fitted configuration hold values: not for everybody's eyes.
     modes = [PRIVATE] * len(paths)
-    modes[-2:] = [PUBLIC, PUBLIC]
+    beside = 2 if options.sign is None else 3
+    modes[-beside:] = [PUBLIC] * beside
     if is_url(options.out):
         address = TableAddress.parse(str(options.out))
         source = options.engine or options.data
@@ -109,12 +126,14 @@ def _without_own_columns(table: ir.Table, options: Release) -> ir.Table:
 
 def _draft(dataset: Dataset, sha256: str, size_bytes: int | None, beside: Sequence[Path], options: Release) -> Draft:
     *extras, certificate, page = beside
+    signature = None if options.sign is None else extras.pop()
     return Draft(
         dataset=dataset,
         sha256=sha256,
         bytes=size_bytes,
         certificate=certificate,
         page=page,
+        signature=signature,
         fitted=None if options.fitted is None else extras[0],
         mapping=None if options.mapping is None else extras[-1],
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from aegis.data.interval import Interval
 from aegis.data.kind import NUMBERS, Kind, Values
 from aegis.errors import MaskError
 from aegis.masking.grid import Grid, edge_between, round_ends, without_few
-from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, by_threshold, is_multiple
+from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, beside_written, by_threshold, is_multiple
 from aegis.masking.parameter import Number, Rule, Whole, check_finite, fifteen_digits, is_list
 from aegis.plural import count
 
@@ -147,6 +147,15 @@ class Bucketize(ExpressionMask):
             return False
         wide = abs(interval.high - interval.low - self.width) <= 1e-9 * max(abs(interval.high), self.width)
         return wide and is_multiple(interval.low - self.origin, self.width)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return () if self.edges is None else tuple(_labels(self.edges))
+
+    def without_values(self, written: Collection[str] | None = None) -> Bucketize:
+        if self.edges is None or written is None:
+            return self
+        return replace(self, edges=beside_written(self.edges, self.labels, written) or (0.0,))
 
     def describe(self) -> str:
         if self.width is not None:

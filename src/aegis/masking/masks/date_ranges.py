@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from aegis.data.domain import show
 from aegis.data.kind import DATES, Kind, Values
 from aegis.errors import MaskError
-from aegis.masking.mask import MASKS, ExpressionMask, as_objects, by_threshold
+from aegis.masking.mask import MASKS, ExpressionMask, as_objects, beside_written, by_threshold
 from aegis.masking.parameter import Rule, is_list
 from aegis.plural import count
 
@@ -90,6 +90,15 @@ class DateRanges(ExpressionMask):
     def could_write(self, texts: Sequence[str]) -> list[bool]:
         labels = set(self._labels())
         return [text in labels for text in texts]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self._labels())
+
+    def without_values(self, written: Collection[str] | None = None) -> DateRanges:
+        if written is None:
+            return self
+        return replace(self, edges=beside_written(self.edges, self.labels, written) or ("2000-01-01",))
 
     def describe(self) -> str:
         return f"{count(len(self.edges) + 1, 'range')} of time with given edges"
