@@ -254,7 +254,18 @@ def _category_ranks(training: Places, counts: Places, target: Target) -> tuple[P
     total = counts[rest].sum()
     standing[rest] = (standing[rest] * counts[rest]).sum() / total if total else np.average(standing, weights=counts)
     # Rounded, so that equal shares stay equal whatever the order in which they were summed.
-    return np.unique(standing.round(12), return_inverse=True)[1].astype(np.int64), frequent
+    return _places(standing.round(12)), frequent
+
+
+def _places(values: Floats) -> Places:
+    """The place of each value among the distinct ones; without what else numpy's own search for these loads and does."""
+    order = values.argsort(kind="stable")
+    rising = values[order]
+    higher = np.zeros(len(values), dtype=np.int64)
+    higher[1:] = rising[1:] != rising[:-1]
+    places = np.empty(len(values), dtype=np.int64)
+    places[order] = higher.cumsum()
+    return places
 
 
 def _first_direction(table: Floats) -> Floats:

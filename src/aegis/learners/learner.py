@@ -58,4 +58,6 @@ def guess(split: Split) -> Floats:
 
 def two_chances(second: Floats) -> Floats:
     """The chances of two classes, given that of the second."""
-    return np.stack([1.0 - second, second], axis=1)
+    chances = np.empty((len(second), 2))
+    chances[:, 0], chances[:, 1] = 1.0 - second, second
+    return chances
