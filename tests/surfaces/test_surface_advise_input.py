@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 Aegis = Callable[..., Any]
@@ -119,3 +121,22 @@ def test_a_finished_table_that_lacks_columns_says_which(aegis: Aegis, tmp_path: 
     assert answer.status == 0, answer.err
     found = next(each for each in answer.json["ranking"] if each["configuration"] == "fewer")
     assert any("it lacks town" in reason for reason in found["reasons"])
+
+
+def test_a_finished_table_that_is_a_folder_is_refused(aegis: Aegis, tmp_path: Path) -> None:
+    path = table(tmp_path / "people.csv", columns())
+    folder = tmp_path / "finished"
+    folder.mkdir()
+    pq.write_table(pa.table(columns()), folder / "part.parquet")
+    answer = aegis("advise", path, "--label", "ill", "--generate", "2", "--tables", folder)
+    assert answer.status == 2, answer.out + answer.err
+    assert "finished is a folder; give one file" in " ".join(answer.err.split())
+
+
+def test_a_date_is_not_advised_to_be_cut_into_classes_which_is_refused(aegis: Aegis, tmp_path: Path) -> None:
+    days = [f"2024-{1 + i % 12:02d}-{1 + i // 12 % 10:02d}" for i in range(ROWS)]  # each of 120 days twice
+    path = table(tmp_path / "people.csv", with_label(days))
+    answer = aegis("advise", path, "--label", "ill", "--generate", "2", "--goal", "accuracy")
+    assert answer.status == 2, answer.out + answer.err
+    told = " ".join(answer.err.split())
+    assert "at most 50 classes can be learnt; use r2 or mae" in told

@@ -14,6 +14,7 @@ from aegis.registry import Registry
 
 COMMON = 0.9
 """Where one label has at least this share of the rows, nearly every model answers that label: accuracy cannot tell."""
+_NEARLY_ALL = 0.995  # from here on a whole percentage would be all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,8 @@ def goal_for(target: Target, name: str | None = None, *, kind: Kind = Kind.REAL)
         return GOALS["r2"], f"the label is {'a date, taken as a number of days' if kind in DATES else 'a number'}"
     commonest = float(target.shares().max())
     if commonest >= COMMON:
-        return GOALS["balanced-accuracy"], f"one label has {commonest:.0%} of the rows, so that accuracy cannot tell"
+        share = f"{commonest:.0%}" if commonest < _NEARLY_ALL else "more than 99%"
+        return GOALS["balanced-accuracy"], f"one label has {share} of the rows, so that accuracy cannot tell"
     return GOALS["accuracy"], "the label is a class"
 
 

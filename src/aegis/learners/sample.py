@@ -21,7 +21,7 @@ from aegis.counts.answer import ask, codes_in, count_rows, encode, plain, to_num
 from aegis.counts.joint import Histogram
 from aegis.data.dataset import Dataset, sampled
 from aegis.data.domain import Domain
-from aegis.data.kind import Kind
+from aegis.data.kind import DATES, Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, InputError, LabelError
 from aegis.learners.further_rows import Drawing
@@ -87,6 +87,8 @@ class Sample:
         classes = len(self.label_domain.values)
         if classes > MOST_CLASSES:
             advice = "cut it into classes, for example with --label-bins 4, or use r2 or mae"
+            if self.label_domain.kind in DATES:  # bins are for numbers
+                advice = "use r2 or mae"
             if self.label_numbers is None:
                 advice = "choose a column of fewer classes"
             raise LabelError(
@@ -201,7 +203,9 @@ def checked(sample: Sample) -> Sample:
     if sample.rows_without_label:
         notes.append(f"{sample.rows_without_label:,} rows without a label are left out")
     if sample.rows < FEW_ROWS:
-        notes.append(f"only {sample.rows} rows have a label: intervals are wide")
+        all_drawn = sample.rows + sample.rows_without_label >= sample.table_rows
+        what = f"only {sample.rows} rows have a label" if all_drawn else f"models learn from only {sample.rows} rows"
+        notes.append(f"{what}: intervals are wide")
     object.__setattr__(sample, "notes", tuple(notes))
     return sample
 

@@ -118,6 +118,8 @@ def look_into(file: Path, *, named: Path) -> WrittenFile:
 
     A header that cannot be read is left to whoever reads the rows: a file with another hash need not be readable.
     """
+    if file.is_dir():
+        raise DataError(f"{named} is a folder; give one file")
     with file.open("rb") as opened:
         sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
         size = opened.tell()

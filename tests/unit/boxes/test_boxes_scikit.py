@@ -159,3 +159,8 @@ def test_records_take_the_place_of_a_frame_that_was_fitted_before() -> None:
     recoding = LocalRecoding(k=5).fit(frame, ill)
     records = Records.from_columns({"n": list(range(40))}, quasi_identifiers=["n"])
     assert list(recoding.fit(records).transform()) == ["n"]
+
+
+def test_a_label_of_another_length_is_told() -> None:
+    with pytest.raises(AnonymizerError, match="one value for each of the 4 records"):
+        LocalRecoding(k=2).fit({"age": [1, 2, 3, 4]}, ["yes", "no"])

@@ -45,3 +45,9 @@ def test_the_reason_says_what_the_label_holds(kind: Kind, said: str) -> None:
     goal, reason = goal_for(Target.of_numbers(np.arange(40.0)), kind=kind)
     assert goal.name == "r2"
     assert reason.startswith(f"the label is {said}")
+
+
+@pytest.mark.parametrize(("rare", "said"), [(90, "91%"), (4, "more than 99%")])
+def test_a_rare_label_is_not_told_away(rare: int, said: str) -> None:
+    _, reason = goal_for(Target.of_classes((np.arange(ROWS) < rare).astype(int), 2), kind=Kind.TEXT)
+    assert f"one label has {said} of the rows" in reason

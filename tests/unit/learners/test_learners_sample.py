@@ -88,6 +88,7 @@ def test_rows_without_a_label_are_left_out_and_counted() -> None:
 
 def test_few_labelled_rows_are_noted_and_very_few_refused() -> None:
     assert drawn(table(150)).notes == ("only 150 rows have a label: intervals are wide",)
+    assert drawn(table(), most_rows=100).notes == ("models learn from only 100 rows: intervals are wide",)
     with pytest.raises(InputError, match="29 rows have a label and at least 30"):
         drawn(table(29))
 

@@ -98,7 +98,11 @@ class LocalRecoding(Anonymizer):
             labels = {**(labels or {}), UNNAMED: y}
         if not isinstance(records, Records):
             self._given = records
-            return self._fit_columns(columns_by_name(records), labels or {}, progress)
+            columns = columns_by_name(records)
+            rows = len(next(iter(columns.values()), ()))
+            if any(len(np.asarray(column)) != rows for column in (labels or {}).values()):
+                raise AnonymizerError(f"a label needs one value for each of the {rows:,} records")
+            return self._fit_columns(columns, labels or {}, progress)
         self._columns = None
         if self.k is not None:
             check_feasible(records, collapse(records), k=self.k, l=self.l, classes=None)
