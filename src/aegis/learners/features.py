@@ -258,7 +258,7 @@ def _category_ranks(training: Places, counts: Places, target: Target) -> tuple[P
 
 
 def _places(values: Floats) -> Places:
-    """The place of each value among the distinct ones; without what else numpy's own search for these loads and does."""
+    """The place of each value among the distinct ones, without what numpy loads and does beside for these."""
     order = values.argsort(kind="stable")
     rising = values[order]
     higher = np.zeros(len(values), dtype=np.int64)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from aegis.candidates.clusters import centres, mixing, neighbourhood_search
+from aegis.candidates.clusters import mo_obam as mo_obam_module
 from aegis.candidates.clusters import nearest as nearest_module
 from aegis.candidates.clusters.first_partition import divide, repair, sweep
 from aegis.candidates.clusters.lower_bound import nearest_bound
-from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.mo_obam import MOOBAM, load_loops
 from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import Units, place, units_of
 
+LOOPS_OF = (centres, mixing, neighbourhood_search, nearest_module)
 OVER = -1.0  # long ago on every clock
 ROWS = 4_500  # above what is merged pair by pair, so that the table is divided from above
 
@@ -78,7 +82,7 @@ def test_without_time_the_promises_hold_and_progress_is_reported(records: Record
         records, progress=lambda done, total, what: told.append((done, total, what))
     )
     assert done.result_.smallest_class >= 5
-    assert "a first partition" in told[0][2]
+    assert "a first partition" in told[1][2]
     assert all(total == 100 for _, total, _ in told)
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told), "the bar never goes back"
     assert done.result_.lower_bound == 0.0
@@ -99,3 +103,38 @@ def test_counted_rounds_know_no_deadline(records: Records) -> None:
     found = [MOOBAM(k=5, seconds=0.0, rounds=20, bound_share=0.0, random_state=1).fit(records) for _ in range(2)]
     assert (found[0].labels_ == found[1].labels_).all()
     assert found[0].result_.classes > 100
+
+
+def test_a_limit_is_for_the_search_and_not_for_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that had compiled nothing the first fit was over before its search began."""
+    asked: list[str] = []
+
+    def clock() -> float:
+        asked.append("clock")
+        return time.perf_counter()
+
+    monkeypatch.setattr(mo_obam_module, "load_loops", lambda: asked.append("loops"))
+    monkeypatch.setattr(mo_obam_module, "time", SimpleNamespace(perf_counter=clock, monotonic=time.monotonic))
+    records = Records.from_arrays(numeric=np.arange(60.0))
+    MOOBAM(k=5, seconds=0.2, random_state=0).fit(records)
+    assert asked[:2] == ["loops", "clock"]
+    asked.clear()
+    MOOBAM(k=5, rounds=2, random_state=0).fit(records)
+    assert "loops" not in asked  # rounds take as long as they take
+
+
+def test_the_loops_are_those_of_a_fit() -> None:
+    """What is loaded before the clock starts is what a fit calls: nothing is compiled after it."""
+    load_loops()
+    loops = [getattr(module, name) for module in LOOPS_OF for name in vars(module)]
+    compiled = {id(loop): loop for loop in loops if hasattr(loop, "signatures")}
+    before = {key: len(loop.signatures) for key, loop in compiled.items()}
+    rng = np.random.default_rng(1)
+    records = Records.from_arrays(
+        numeric=rng.integers(18, 90, 300).astype(float),
+        categorical=rng.integers(0, 9, (300, 2)),
+        sensitive=rng.integers(0, 4, (300, 1)),
+    )
+    MOOBAM(k=4, l=2, trade_off=0.3, seconds=0.3, random_state=0).fit(records)
+    MOOBAM(k=4, classes=9, seconds=0.3, random_state=0).fit(records)
+    assert {key: len(loop.signatures) for key, loop in compiled.items()} == before
