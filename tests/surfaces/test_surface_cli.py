@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -379,6 +380,7 @@ def test_a_bar_without_an_end_forgets_the_end_of_what_was_done_before(monkeypatc
             bars.append(self)
 
     monkeypatch.setattr(rich.progress, "Progress", Seen)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with terminal.progress("making") as update:
         update(1, 6, "kinds")
         update(10_164, None, "searching")
