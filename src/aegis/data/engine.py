@@ -19,7 +19,6 @@ import ibis
 from aegis.data import delimited, frames, spark
 from aegis.data.dataset import Dataset, blocks_of, kind_of, tidied
 from aegis.data.engine_errors import in_our_words
-from aegis.data.ibis_compilers import enter_only_duckdb
 from aegis.data.json_lines import LINES, read_json
 from aegis.data.schema import NOTATIONS, Column, Notation, Roles, Schema, roles_beside
 from aegis.data.unpacked import without_compression
@@ -306,7 +305,6 @@ def connect(engine: str | None, *, threads: int | None = None) -> Any:
         settings: dict[str, Any] = {"temp_directory": str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}")}
         if threads is not None:
             settings["threads"] = threads
-        enter_only_duckdb()
         return _prepared(ibis.duckdb.connect(**settings))
     if spark.is_spark(engine):
         return spark.connect_spark(engine)

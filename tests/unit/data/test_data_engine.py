@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -227,39 +225,3 @@ def test_a_short_file_of_text_takes_one_thread_and_others_as_many_as_there_are(
     assert _threads(_parquet(tmp_path)) == usual[0]
     monkeypatch.setattr("aegis.data.engine._SHORT_BYTES", 10)
     assert _threads(_csv(tmp_path)) == usual[0]
-
-
-AFTER_OPENING = """
-import sys
-from aegis.data.engine import open_dataset
-open_dataset(sys.argv[1])
-others = [name for name in sys.modules if name.startswith("ibis.backends.sql.compilers.")]
-assert not any("snowflake" in name for name in others), others
-import ibis
-import ibis.backends.sql.compilers as compilers
-assert compilers.DuckDBCompiler.__name__ == "DuckDBCompiler"
-assert compilers.PostgresCompiler.__name__ == "PostgresCompiler"
-assert compilers.DuckDBCompiler is sys.modules["ibis.backends.sql.compilers.duckdb"].DuckDBCompiler
-assert not hasattr(compilers, "NoSuchCompiler")
-assert "SELECT" in ibis.to_sql(ibis.table({"a": "int64"}, name="t").a.sum(), dialect="bigquery")
-"""
-
-
-def test_opening_a_file_loads_the_compiler_of_its_engine_alone_and_the_others_when_they_are_asked_for(
-    tmp_path: Path,
-) -> None:
-    subprocess.run([sys.executable, "-c", AFTER_OPENING, str(_csv(tmp_path))], check=True)
-
-
-def test_other_engines_are_opened_after_a_file(tmp_path: Path) -> None:
-    database = tmp_path / "people.sqlite"
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("CREATE TABLE people (age INTEGER)")
-        connection.execute("INSERT INTO people VALUES (43)")
-        connection.commit()
-    code = (
-        "import sys; from aegis.data.engine import open_dataset; open_dataset(sys.argv[1]);"
-        "print(open_dataset(sys.argv[2]).table.count().to_pyarrow().as_py())"
-    )
-    command = [sys.executable, "-c", code, str(_csv(tmp_path)), f"sqlite://{database}"]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "1"
