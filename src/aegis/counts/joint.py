@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats
 from aegis.data.domain import Domain
+from aegis.data.kind import Kind
 from aegis.errors import DataError, LabelError, SummaryError
 from aegis.masking.transition import Transition
 
 Counts = NDArray[Any]
+
+_COINCIDENCES = 10.0  # numbers that would meet so often by chance and never do are the numbers of rows
 
 
 def checked_counts(counts: Counts, shape: tuple[int, ...], *, what: str) -> Counts:
@@ -116,4 +120,16 @@ def check_classes(label: str, counts: Counts) -> None:
     if counts.max(initial=0) <= 1:
         raise LabelError(
             f"the label {label!r} has another value in every row, so no two rows are alike; choose a column of classes"
+        )
+
+
+def check_no_numbering(label: str, kind: Kind, numbers: Floats) -> None:
+    """Raise if whole numbers or dates, one of each row, are all different where chance would make many of them meet."""
+    rows = len(numbers)
+    if kind not in (Kind.INTEGER, Kind.DATE) or not rows or len(np.unique(numbers)) < rows:
+        return
+    span = float(numbers.max() - numbers.min()) + 1.0
+    if rows * rows / (2 * span) >= _COINCIDENCES:
+        raise LabelError(
+            f"the label {label!r} has another value in every row, as numbers of rows have; choose a column to predict"
         )

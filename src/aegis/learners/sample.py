@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, count_rows, encode, plain, to_numpy
-from aegis.counts.joint import Histogram
+from aegis.counts.joint import Histogram, check_no_numbering
 from aegis.data.dataset import Dataset, sampled
 from aegis.data.domain import Domain
 from aegis.data.kind import DATES, Kind
@@ -37,7 +37,6 @@ FEW_NUMBERS = 20
 _SAMPLED = 1.2  # a sample has no fixed size: a few more rows than are wanted
 _MANY_ROWS = 1_000_000  # enough blocks of them that a few are a fair sample
 _BLOCKS = 3  # times as many rows as are needed lie in the blocks that are read
-_COINCIDENCES = 10.0  # numbers that would meet so often by chance and never do are the numbers of rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -82,7 +81,7 @@ class Sample:
                     f"the goal {goal!r} needs a label of numbers and {self.label!r} {holds}; "
                     "use accuracy, balanced-accuracy, auc or log-loss"
                 )
-            _check_no_numbering(self.label, self.label_domain, self.label_numbers)
+            check_no_numbering(self.label, self.label_domain.kind, self.label_numbers)
             return Target.of_numbers(self.label_numbers)
         classes = len(self.label_domain.values)
         if classes > MOST_CLASSES:
@@ -198,7 +197,7 @@ def checked(sample: Sample) -> Sample:
         )
     if sample.looks_like_numbers:
         assert sample.label_numbers is not None
-        _check_no_numbering(sample.label, sample.label_domain, sample.label_numbers)
+        check_no_numbering(sample.label, sample.label_domain.kind, sample.label_numbers)
     notes = []
     if sample.rows_without_label:
         notes.append(f"{sample.rows_without_label:,} rows without a label are left out")
@@ -208,18 +207,6 @@ def checked(sample: Sample) -> Sample:
         notes.append(f"{what}: intervals are wide")
     object.__setattr__(sample, "notes", tuple(notes))
     return sample
-
-
-def _check_no_numbering(label: str, domain: Domain, numbers: Floats) -> None:
-    """Raise if whole numbers or dates are all different where chance would make many of them meet."""
-    rows = len(numbers)
-    if domain.kind not in (Kind.INTEGER, Kind.DATE) or len(np.unique(numbers)) < rows:
-        return
-    span = float(numbers.max() - numbers.min()) + 1.0
-    if rows * rows / (2 * span) >= _COINCIDENCES:
-        raise LabelError(
-            f"the label {label!r} has another value in every row, as numbers of rows have; choose a column to predict"
-        )
 
 
 def _columns(dataset: Dataset, label: str) -> list[str]:

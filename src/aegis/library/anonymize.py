@@ -21,6 +21,7 @@ from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
+from aegis.counts.joint import check_classes, check_no_numbering
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.data.output import check_free, draft_of
@@ -217,7 +218,7 @@ def _label_weight(options: Anonymize) -> float | None:
 def _label_values(
     table: pa.Table, dataset: Dataset, options: Anonymize, quasi: Sequence[str]
 ) -> NDArray[np.generic] | None:
-    """The label of each row, numbers as numbers; None where none is named."""
+    """The label of each row, numbers as numbers, a missing one as their mean; None where none is named."""
     if not options.label:
         return None
     (name,) = options.label
@@ -225,8 +226,12 @@ def _label_values(
     if name in quasi:
         raise LabelError(f"the label {name!r} is quasi-identifying, so it would be averaged itself; choose another")
     values = table[name].to_pylist()
-    if kind.is_number and None not in values:
-        return np.array([float(value) for value in values])
+    known = [value for value in values if value is not None]
+    if known and kind.is_number:
+        numbers = np.array([float(value) for value in known])
+        check_no_numbering(name, kind, numbers)
+        return np.array([float(numbers.mean()) if value is None else float(value) for value in values])
+    check_classes(name, np.unique(np.array([f"={value}" for value in known]), return_counts=True)[1])
     return np.array(["missing" if value is None else f"={value}" for value in values])
 
 

@@ -11,7 +11,7 @@ from aegis.candidates.boxes.candidate import BoxesCandidate
 from aegis.candidates.boxes.estimator import LocalRecoding
 from aegis.candidates.boxes.in_words import ColumnRecoding, column_recodings
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.tuples import is_of_numbers
+from aegis.candidates.boxes.tuples import check_to_keep, is_of_numbers
 from aegis.candidates.search.classes import released_labels
 from aegis.candidates.search.objective import DEFAULT_MEASURE, Objective
 from aegis.commands.search import Search
@@ -19,7 +19,7 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.collect import count_table
 from aegis.counts.joint import check_filled
 from aegis.data.output import PRIVATE, drafts_of
-from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
+from aegis.errors import PolicyNotSatisfiedError, RoleError
 from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
@@ -129,8 +129,7 @@ def search_boxes(options: Search, constraints: Constraints, label: str) -> Found
     seen = counts_for_boxes(constraints, contents)
     table = seen if earlier is None else without_known(seen)
     content = table.contents[label]
-    if len(content.domain.values) < 2:
-        raise LabelError(f"the label {label!r} has fewer than two values; choose a column that varies")
+    check_to_keep(label, content)
     check_filled(dict(zip(table.columns, table.domains, strict=True)), what_to_do=EMPTY)
     estimator = LocalRecoding(
         policy=constraints.policy,

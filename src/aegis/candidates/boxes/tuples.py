@@ -15,6 +15,7 @@ from aegis.candidates.boxes.terms import Held, Terms
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
 from aegis.counts.disclosure_rule import may_name
+from aegis.counts.joint import check_classes, check_no_numbering
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
@@ -150,6 +151,20 @@ def label_columns(content: Content, classes: int) -> tuple[Floats, int]:
     counted = np.zeros((classes, values))
     counted[owners[present], content.values[present]] = content.counts[present]
     return counted, values
+
+
+def check_to_keep(label: str, content: Content) -> None:
+    """Raise where boxes cannot keep this label predictable: it has one value, or another one in every row."""
+    domain = content.domain
+    values = len(domain.values)
+    if values < 2:
+        raise LabelError(f"the label {label!r} has fewer than two values; choose a column that varies")
+    if content.totals[:values].max() > 1:
+        return
+    if is_of_numbers(domain):
+        check_no_numbering(label, domain.kind, label_numbers(domain))
+    else:
+        check_classes(label, content.totals[:values])
 
 
 def label_numbers(domain: Domain) -> Floats:

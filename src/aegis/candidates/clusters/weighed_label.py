@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.information_loss import Scale, divisors, total_deviation
 from aegis.candidates.clusters.records import Records
-from aegis.errors import AnonymizerError
+from aegis.errors import AnonymizerError, LabelError
+from aegis.learners.sample import MOST_CLASSES
 
 FEW_NUMBERS = 20  # a label of numbers with more values than these is kept as a number, with fewer as classes
 
@@ -33,10 +34,15 @@ class WeighedLabel:
             raise AnonymizerError("a weight of the label needs the label; give it as y, or leave the weight out")
         if len(label) != len(records):
             raise AnonymizerError("the label has another number of rows than the records; give one for each")
-        if label.dtype.kind in "fiu" and len(np.unique(label)) > FEW_NUMBERS:
+        values, codes = np.unique(label, return_inverse=True)
+        if label.dtype.kind in "fiu" and len(values) > FEW_NUMBERS:
             columns = label.astype(np.float64)[:, None]
+        elif len(values) > MOST_CLASSES:  # each would be a column of every record
+            raise LabelError(
+                f"a label of {len(values):,} classes cannot be kept predictable; at most {MOST_CLASSES} can"
+            )
         else:
-            columns = np.eye(len(np.unique(label)))[np.unique(label, return_inverse=True)[1]]
+            columns = np.eye(len(values))[codes]
         columns = columns - columns.mean(axis=0)
         spread = float((columns**2).sum())
         if spread == 0:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
 from aegis.candidates.boxes.recoding import FORMAT, Boxes
 from aegis.candidates.boxes.regions import STAR
+from aegis.candidates.boxes.tuples import check_to_keep
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.risk import THRESHOLDS
@@ -67,7 +68,7 @@ def recoded(dataset: Dataset, options: Anonymize) -> Recoded:
             f"{counts.records}"
         )
     for label in labels:
-        _check_label(counts, label)
+        check_to_keep(label, counts.contents[label])
     estimator = ANONYMIZERS[options.method].anonymizer(
         k=None,
         seed=options.seed,
@@ -190,12 +191,6 @@ def _policy(dataset: Dataset, options: Anonymize, labels: Sequence[str]) -> tupl
         if label in roles.quasi_identifying:
             raise LabelError(f"the label {label!r} is quasi-identifying, so it would be recoded itself; choose another")
     return policy, roles
-
-
-def _check_label(counts: ClassTable, label: str) -> None:
-    content = counts.contents[label]
-    if len(content.domain.values) < 2:
-        raise LabelError(f"the label {label!r} has fewer than two values; choose a column that varies")
 
 
 def _as_categories(dataset: Dataset, names: Sequence[str]) -> Dataset:
