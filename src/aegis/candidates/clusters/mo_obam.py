@@ -24,6 +24,7 @@ from aegis.candidates.clusters.anonymizer import (
 )
 from aegis.candidates.clusters.budget import Budget
 from aegis.candidates.clusters.class_limits import limits_of
+from aegis.candidates.clusters.first_partition import sweep
 from aegis.candidates.clusters.information_loss import (
     CENTROIDS,
     ROUNDING,
@@ -42,6 +43,7 @@ from aegis.candidates.clusters.optimise import Search
 from aegis.candidates.clusters.outcome import Diagnosis, Finished
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
+from aegis.candidates.clusters.units import place, units_of
 from aegis.candidates.clusters.weighed_label import WeighedLabel
 from aegis.errors import AnonymizerError
 from aegis.privacy.policy import Policy
@@ -131,6 +133,8 @@ class MOOBAM(Microaggregation):
 
         admit = None if judge is None else partial(judge.joined, say=say)
         limits = limits_of(records, self.policy)
+        if admit is not None and limits.records > len(records):
+            admit(np.zeros(len(records), dtype=np.int64))  # says that not even one class of all records satisfies it
         k = max(self.k or 1, limits.records)
         label = None
         near = records
@@ -305,3 +309,6 @@ def load_loops() -> None:
         tiny = MOOBAM(k=3, l=2, classes=classes, trade_off=0.5, rounds=3, random_state=0)
         labels = tiny._publication(records, None).labels
         lower_bound(records, labels, k=3, classes=classes, seconds=0.1, known=0.0)
+    units = units_of(records, collapse(records), scale="raw", whole_tuples=False)
+    # only a table that is divided from above is swept, which takes thousands of tuples
+    sweep(units, place(units, labels, capacity=int(labels.max()) + 1), k=3, l=2, most=1)
