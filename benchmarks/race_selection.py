@@ -54,7 +54,7 @@ from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import PROBABILITY, race
-from aegis.library.advising.racing import sample_for_masks
+from aegis.library.advising.scores import sample_for_masks
 from aegis.masking.configuration import Configuration
 
 COUNT = 40

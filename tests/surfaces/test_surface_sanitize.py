@@ -488,7 +488,7 @@ def test_nothing_is_replaced_or_half_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("aegis.library.releasing.sanitized_files.write_model", interrupt)
+        patch.setattr("aegis.library.releasing.sanitized_release.write_model", interrupt)
         assert aegis(*asked, "--overwrite", "--out", tmp_path / "o.csv").status == 130
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
     assert model.read_text(encoding="utf-8") == "mine"

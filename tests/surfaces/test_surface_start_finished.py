@@ -16,8 +16,8 @@ import aegis as library
 from aegis.commands.start import Start
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.guided.candidate_release import Finishing, release_finished, why_not_finished
 from aegis.library.guided.comparison import Comparison
-from aegis.library.guided.finishing import Finishing, release_finished, why_not_finished
 from aegis.library.guided.web_session import Session
 from aegis.library.tables.judging import read_policy
 

@@ -28,8 +28,7 @@ from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
 from aegis.library.advising.candidate_kinds import CANDIDATES
 from aegis.library.advising.judged_candidates import JudgedMasks, MasksToJudge, OtherCandidates, judge_others
-from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
-from aegis.library.advising.scoring import pair_scores
+from aegis.library.advising.scores import CONTINUOUS_BINS, pair_scores, race_configurations, sample_for_masks, sample_of
 from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import find_hierarchies, gather, labels_of, open_table

@@ -27,13 +27,11 @@ from aegis.data.engine import open_dataset
 from aegis.data.output import check_free, draft_of
 from aegis.data.schema import Role
 from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
-from aegis.library.ledgers.derivation import note_made_of
-from aegis.library.ledgers.recognition import not_judged_with
+from aegis.library.ledgers.recognition import not_judged_with, note_made_of
 from aegis.library.releasing.recode import recoded, write_recoded
-from aegis.library.tables.filling import FilledColumn, filled_table
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table
-from aegis.library.tables.records import as_dates, dates_among, read_records
+from aegis.library.tables.records import FilledColumn, as_dates, dates_among, filled_table, read_records
 from aegis.library.tables.unlisted import hidden_warning, looks_identifying
 from aegis.library.tables.written import check_written, open_written
 from aegis.masking.masks.suppress import STAR

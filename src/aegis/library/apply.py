@@ -18,8 +18,7 @@ from aegis.data.engine import read_frame
 from aegis.data.output import PRIVATE, PUBLIC, check_free, drafts_of
 from aegis.data.yaml_text import dump
 from aegis.errors import ConfigurationError
-from aegis.library.ledgers.derivation import note_made_of
-from aegis.library.ledgers.recognition import not_judged_with
+from aegis.library.ledgers.recognition import not_judged_with, note_made_of
 from aegis.library.releasing.recode import boxes_in
 from aegis.library.tables.masked_data import all_masks, mapping_text, masked_data, roles_with
 from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table

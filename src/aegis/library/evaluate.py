@@ -30,7 +30,7 @@ from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import race
 from aegis.learners.sample import Sample
-from aegis.library.advising.racing import sample_of
+from aegis.library.advising.scores import sample_of
 from aegis.library.evaluate_families import GIVEN, Family, FamilySource
 from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
 from aegis.library.tables.proposals import checked

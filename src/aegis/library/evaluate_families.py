@@ -25,9 +25,9 @@ from aegis.evaluation.coded_rows import CodedRows, read_rows
 from aegis.evaluation.sanitizing import Sanitizers, choose_private, find_sanitizers
 from aegis.evaluation.selectors import PublishedTable
 from aegis.library.anonymize import anonymize
-from aegis.library.releasing.sanitized_files import released_columns, with_releases
-from aegis.library.tables.filling import column_values
+from aegis.library.releasing.sanitized_release import released_columns, with_releases
 from aegis.library.tables.proposals import generated
+from aegis.library.tables.records import column_values
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import find_attribute_measure
 from aegis.privacy.policy import Policy

@@ -10,14 +10,14 @@ from typing import Any
 from aegis.commands.ledger import LedgerAdd, LedgerForget, LedgerLimit, LedgerShow
 from aegis.commands.release import Release
 from aegis.errors import DataError, LedgerError, OptionError
-from aegis.library.ledgers.recognition import path_of, recognise
+from aegis.library.ledgers.budgets import SharedBudget
+from aegis.library.ledgers.recognition import path_of
 from aegis.library.releasing.release_judgement import record_release
 from aegis.library.tables.opening import open_table
 from aegis.operation import operation, visible
 from aegis.releases.budget import Budget, Total
-from aegis.releases.ledger import ENDING, Ledger, Opening, append, keep_key, key_of, ledger_path, read_ledger
+from aegis.releases.ledger import ENDING, Ledger, append, keep_key, key_of, ledger_path, read_ledger
 from aegis.releases.ledger_entry import EntryKind
-from aegis.releases.table_register import register_locked
 from aegis.result import Result
 
 
@@ -145,8 +145,7 @@ def ledger_limit(options: LedgerLimit) -> LedgerShown:
         raise OptionError("this source has no ledger: name one with --ledger")
     ledger = read_ledger(path)
     dataset = open_table(options.data, options)
-    recognised = recognise(dataset, path=path, ledger=ledger, focus=(), to_write=True)
-    opening = ledger.opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
+    shared = SharedBudget.of(dataset, path)
     if ledger.limit is not None and _is_more(limit, ledger.limit) and not options.reason:
         raise LedgerError(
             f"the budget of this table is {ledger.limit.describe()}; to raise it say why with --reason, which stays on "
@@ -154,17 +153,14 @@ def ledger_limit(options: LedgerLimit) -> LedgerShown:
         )
     content = {"budget": limit.to_mapping(), "reason": options.reason}
     key = key_of(path)
-    with register_locked():
-        recognised.check_again(path, opening)
-        entry = append(
-            path,
-            EntryKind.LIMITED,
-            content,
-            opening=opening,
-            expected_head=ledger.head,
-            before=lambda _: keep_key(path, key),
-        )
-        recognised.note(path, opening, entry)
+    shared.recognised.put_on_record(
+        path,
+        EntryKind.LIMITED,
+        content,
+        opening=shared.opening,
+        expected_head=ledger.head,
+        before=lambda _: keep_key(path, key),
+    )
     return _shown(read_ledger(path), delta=limit.delta or 1e-6)
 
 

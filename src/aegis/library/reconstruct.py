@@ -18,8 +18,8 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import connect
 from aegis.data.output import PRIVATE, check_free, draft_of
 from aegis.errors import DataError, RoleError
-from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
 from aegis.library.tables.opening import open_table
+from aegis.library.tables.records import FilledColumn, column_values, filled_columns
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.write import check_format, write_table

@@ -36,11 +36,18 @@ from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
 from aegis.errors import DataError, MissingExtraError, PolicyNotSatisfiedError, RoleError, SanitizerError
 from aegis.library.curve import installed
-from aegis.library.releasing.sanitized_files import FILES, files_of, recipients_tables, released_columns, write_files
-from aegis.library.releasing.sanitized_record import SanitizedRecord, open_record
-from aegis.library.tables.filling import FilledColumn, column_values, filled_columns
+from aegis.library.releasing.sanitized_release import (
+    FILES,
+    SanitizedRecord,
+    files_of,
+    open_record,
+    recipients_tables,
+    released_columns,
+    write_files,
+)
 from aegis.library.tables.judging import classes_of, read_policy, why_not
 from aegis.library.tables.opening import open_table, reading
+from aegis.library.tables.records import FilledColumn, column_values, filled_columns
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.privacy.judgement import Judgement, judge_all

@@ -24,7 +24,7 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
-from aegis.library.advising.racing import masked_candidate, sample_for_masks
+from aegis.library.advising.scores import masked_candidate, sample_for_masks
 from aegis.library.advising.searched_kind import counts_for_search
 from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.search_boxes import FoundBoxes, search_boxes

@@ -17,7 +17,10 @@ from aegis.errors import InputError, OptionError, PolicyNotSatisfiedError, Proje
 from aegis.learners.sample import LEAST_ROWS
 from aegis.library.advising.candidate_kinds import CANDIDATES
 from aegis.library.guided.candidate_release import (
+    FINISHED,
+    Finishing,
     GuidedRelease,
+    boxes_path,
     free_name,
     release_candidate,
 )
@@ -31,9 +34,8 @@ from aegis.library.guided.comparison import (
     keep_comparison,
     kept_comparison,
 )
-from aegis.library.guided.deciding import published_words, with_roles
-from aegis.library.guided.finishing import FINISHED, Finishing, boxes_path
-from aegis.library.guided.guide import Guide
+from aegis.library.guided.deciding import PURPOSES, USUAL, asked_for_less, policy_for, published_words, with_roles
+from aegis.library.guided.guide import Guide, TerminalGuide
 from aegis.library.guided.looking import (
     NOTATION_WORDS,
     Look,
@@ -41,9 +43,7 @@ from aegis.library.guided.looking import (
     person_columns,
     values_to_tell_apart,
 )
-from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.guided.started import Started, check_outputs, outcome, report_path
-from aegis.library.guided.terminal_guide import TerminalGuide
 from aegis.library.ledgers.recognition import path_of, refuse_rows_of_others
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import open_table

@@ -30,8 +30,7 @@ from aegis.library.tables.opening import find_hierarchies, open_table
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.budget import Budget
-from aegis.releases.certificate import Certificate, certificate_paths, hash_of
-from aegis.releases.certificate_kinds import SYNTHESIZED
+from aegis.releases.certificate import SYNTHESIZED, Certificate, certificate_paths, hash_of
 from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 from aegis.releases.write import check_format, write_table
 from aegis.result import UNWRITTEN, Result

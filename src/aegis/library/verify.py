@@ -30,11 +30,10 @@ from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, narrowed
 from aegis.privacy.verdict import StatedVerdict, Verdict
-from aegis.releases.certificate import Certificate, read_certificate
-from aegis.releases.certificate_kinds import CertificateKind
+from aegis.releases.certificate import Certificate, CertificateKind, read_certificate
 from aegis.releases.row_digest import sha256_of_table
 from aegis.releases.signature import Signature, check_signature, read_public, signature_path
-from aegis.releases.write import check_format, is_url, look_into
+from aegis.releases.write import check_released, is_url, look_into
 from aegis.result import Result, plain
 
 
@@ -101,9 +100,7 @@ def verify(options: Verify) -> Verification:
     if options.model is not None and not Path(options.model).is_file():
         raise DataError(f"there is no file {options.model}; check the path")
     if options.engine is None and not is_url(options.release):
-        check_format(Path(options.release))
-        if not Path(options.release).is_file():
-            raise DataError(f"there is no file {options.release}; check the path")
+        check_released(Path(options.release))
     steps: list[VerifiedStep] = []
     try:
         certificate = read_certificate(Path(options.certificate))
@@ -147,7 +144,7 @@ def verify(options: Verify) -> Verification:
             hierarchies=_hierarchies(content, find_hierarchies(options.hierarchies, options.release)),
         )
         if boxes is not None:
-            from aegis.library.releasing.recoded_certificate import check_recoding  # compiled loops
+            from aegis.library.releasing.recode import check_recoding  # compiled loops
 
             name = "recoding"
             steps.append(VerifiedStep(name=name, passed=True, said=check_recoding(certificate, boxes, table)))

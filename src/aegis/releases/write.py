@@ -38,6 +38,13 @@ def check_format(path: Path) -> None:
         raise OutputError(f"{path.name} has no known format; end its name in .csv or .parquet")
 
 
+def check_released(path: Path) -> None:
+    """Raise unless a file of a known format is there."""
+    check_format(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}; check the path")
+
+
 def is_csv(path: Path) -> bool:
     return path.suffix.lower() == ".csv"
 

@@ -17,8 +17,7 @@ from aegis.catalog.database.migrate import current_form
 from aegis.catalog.service import audit_log, configurations, jobs, products, releases, requests, sessions, summaries
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.states import ReleaseState, RequestState
-from aegis.releases.certificate import Certificate
-from aegis.releases.certificate_kinds import CertificateKind
+from aegis.releases.certificate import Certificate, CertificateKind
 
 HERE = Path(__file__).parent
 PASSWORD = "a clinic that nobody visits"

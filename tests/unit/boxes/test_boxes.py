@@ -36,7 +36,7 @@ from aegis.errors import (
 )
 from aegis.library.anonymize import anonymize
 from aegis.library.apply import apply
-from aegis.library.releasing.recoded_certificate import sha256_of_boxes
+from aegis.library.releasing.recode import sha256_of_boxes
 from aegis.library.verify import verify
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import Certificate

@@ -7,7 +7,7 @@ import pytest
 from aegis.commands.start import PURPOSE_NAMES
 from aegis.data.schema import Roles
 from aegis.errors import RoleError
-from aegis.library.guided.purposes import PURPOSES, USUAL, k_in_words, policy_for
+from aegis.library.guided.deciding import PURPOSES, USUAL, k_in_words, policy_for
 from aegis.privacy.policy import Policy
 
 ROLES = Roles(label="y", quasi_identifying=("age", "zip"), sensitive=("illness", "rich"))

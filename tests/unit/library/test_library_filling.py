@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import aegis
-from aegis.library.tables.filling import MISSING, filled_columns, filled_table
+from aegis.library.tables.records import MISSING, filled_columns, filled_table
 
 
 def test_numbers_stand_at_the_median_and_other_kinds_stay_as_they_are() -> None:

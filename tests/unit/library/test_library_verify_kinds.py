@@ -12,8 +12,7 @@ import pytest
 import aegis
 from aegis.errors import VerificationError
 from aegis.library.verify import Verification
-from aegis.releases.certificate import Certificate, hash_of
-from aegis.releases.certificate_kinds import CertificateKind, kind_of
+from aegis.releases.certificate import Certificate, CertificateKind, hash_of, kind_of
 
 POLICY: Mapping[str, Any] = {
     "quasi_identifying": ["age", "zip"],

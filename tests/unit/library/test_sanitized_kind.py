@@ -18,7 +18,7 @@ from aegis.evaluation.sanitizing import Sanitizers, find_sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.library.advising import sanitized_kind
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
-from aegis.library.advising.racing import sample_of
+from aegis.library.advising.scores import sample_of
 from aegis.library.clinic import POLICY, columns
 from aegis.library.ledgers.constraints import Constraints
 from aegis.library.tables.judging import classes_of

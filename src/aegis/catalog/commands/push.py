@@ -301,7 +301,7 @@ def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
     """Raise for a table that was made of another one's rows and certified alone: nobody judged it with earlier
     releases."""
     from aegis.data.schema import Roles
-    from aegis.library.ledgers.derivation import known_as_made, made_elsewhere
+    from aegis.library.ledgers.recognition import known_as_made, made_elsewhere
     from aegis.library.tables.written import open_written
 
     if "ledger" in content:

@@ -18,8 +18,7 @@ from aegis.errors import ConflictError, DataError, VerificationError
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import LABELS_ID, certified_configuration
 from aegis.privacy.policy import Policy
-from aegis.releases.certificate import Certificate, digest, read_certificate
-from aegis.releases.certificate_kinds import CertificateKind
+from aegis.releases.certificate import Certificate, CertificateKind, digest, read_certificate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from aegis.learners.features import Split
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
-from aegis.library.advising.racing import masked_candidate
+from aegis.library.advising.scores import masked_candidate
 from aegis.library.ledgers.constraints import Constraints
 from aegis.library.ledgers.earlier_promises import masks_to_repeat
 from aegis.library.tables.opening import with_orders

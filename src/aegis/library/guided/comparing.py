@@ -14,8 +14,8 @@ from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.library.advise import advise
 from aegis.library.advising.candidate_kinds import CANDIDATES
+from aegis.library.guided.candidate_release import FINISHED, why_not_finished
 from aegis.library.guided.comparison import SEARCHED, Comparison, candidates_of, recommend, why_chosen
-from aegis.library.guided.finishing import FINISHED, why_not_finished
 from aegis.library.tables.judging import read_policy
 from aegis.progress import Progress
 from aegis.releases.ledger import ledger_path

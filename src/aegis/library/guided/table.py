@@ -26,12 +26,11 @@ from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.advising.candidate_kinds import CANDIDATES
-from aegis.library.guided.candidate_release import GuidedRelease, release_candidate
+from aegis.library.guided.candidate_release import Finishing, GuidedRelease, release_candidate
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Settings, compare
 from aegis.library.guided.comparison import Comparison
-from aegis.library.guided.deciding import checked
-from aegis.library.guided.finishing import Finishing
+from aegis.library.guided.deciding import PURPOSES, USUAL, asked_for_less, checked, policy_for
 from aegis.library.guided.looking import (
     Look,
     label_words,
@@ -43,7 +42,6 @@ from aegis.library.guided.looking import (
     values_to_tell_apart,
     with_named,
 )
-from aegis.library.guided.purposes import PURPOSES, USUAL, asked_for_less, policy_for
 from aegis.library.tables.judging import read_policy
 from aegis.masking.configuration import Configuration
 from aegis.progress import Progress

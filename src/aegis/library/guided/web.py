@@ -20,8 +20,8 @@ from aegis.commands.start import Start
 from aegis.counts.disclosure_rule import FEWEST
 from aegis.data.schema import Role
 from aegis.errors import AegisError
+from aegis.library.guided.deciding import PURPOSES, k_in_words
 from aegis.library.guided.looking import NOTATION_WORDS, person_columns
-from aegis.library.guided.purposes import PURPOSES, k_in_words
 from aegis.library.guided.started import Started
 from aegis.library.guided.web_session import Session
 from aegis.report.page import picture, render_page

@@ -22,7 +22,7 @@ from aegis.inspection.findings import Written
 from aegis.library.guided.candidate_release import free_name
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparison import Comparison
-from aegis.library.guided.deciding import published_words, with_roles
+from aegis.library.guided.deciding import PURPOSES, USUAL, published_words, with_roles
 from aegis.library.guided.guide import Guide
 from aegis.library.guided.hierarchy_drafts import (
     HierarchyDraft,
@@ -33,7 +33,6 @@ from aegis.library.guided.hierarchy_drafts import (
     keep,
 )
 from aegis.library.guided.looking import AS_SAID, Look, SuggestedRole, likely_label, look, suggest_roles
-from aegis.library.guided.purposes import PURPOSES, USUAL
 from aegis.library.guided.started import Started, check_outputs
 from aegis.library.start import (
     chosen_of,

@@ -19,9 +19,8 @@ from aegis.data.dataset import Dataset
 from aegis.errors import LedgerError
 from aegis.library.ledgers.recognition import RecognisedTable, ledger_beside, ledgers_of_rows, path_of, recognise
 from aegis.releases.budget import Budget
-from aegis.releases.ledger import Opening, append, read_ledger
+from aegis.releases.ledger import Opening, read_ledger
 from aegis.releases.ledger_entry import EntryKind, RecordedRelease
-from aegis.releases.table_register import register_locked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +35,14 @@ class SharedBudget:
     opening: Opening
     recognised: RecognisedTable
 
+    @classmethod
+    def of(cls, dataset: Dataset, path: Path) -> SharedBudget:
+        """The budget in the ledger at ``path``, which is that of the rows or begins with them."""
+        ledger = read_ledger(path)
+        recognised = recognise(dataset, path=path, ledger=ledger, focus=(), to_write=True)
+        opening = ledger.opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
+        return cls(path=path, opening=opening, recognised=recognised)
+
     def begin(self, recorded: RecordedRelease) -> int:
         """Spend the budget of what is to leave, before noise is drawn for it; answers the number of the entry."""
         return self._append(EntryKind.BEGUN, recorded)
@@ -45,11 +52,7 @@ class SharedBudget:
         return self._append(EntryKind.RELEASED, replace(recorded, begun=begun))
 
     def _append(self, act: EntryKind, recorded: RecordedRelease) -> int:
-        with register_locked():
-            self.recognised.check_again(self.path, self.opening)
-            entry = append(self.path, act, recorded.to_mapping(), opening=self.opening)
-            self.recognised.note(self.path, self.opening, entry)
-        return entry.sequence
+        return self.recognised.put_on_record(self.path, act, recorded.to_mapping(), opening=self.opening)
 
 
 def shared_budget(data: Any, dataset: Dataset, options: WithBudget) -> SharedBudget | None:
@@ -63,10 +66,7 @@ def shared_budget(data: Any, dataset: Dataset, options: WithBudget) -> SharedBud
     if path is None:
         recognise(dataset, path=None, ledger=None, focus=())
         return None
-    ledger = read_ledger(path)
-    recognised = recognise(dataset, path=path, ledger=ledger, focus=(), to_write=True)
-    opening = ledger.opening or Opening.new(source=dataset.name, columns=dataset.schema.names)
-    return SharedBudget(path=path, opening=opening, recognised=recognised)
+    return SharedBudget.of(dataset, path)
 
 
 def reason_to_spend(

@@ -24,22 +24,21 @@ from aegis.counts.answer import ask, encode, plain
 from aegis.counts.grouping import group_tuples
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
-from aegis.errors import DataError, VerificationError
+from aegis.errors import DataError
 from aegis.inspection.telling import known_values, told_columns
+from aegis.library.ledgers.earlier_promises import configuration_of, masks_behind
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.shown_columns import configuration_of, masks_behind
 from aegis.library.tables.masked_data import all_masks, masked_data
 from aegis.library.tables.written import open_written, written_texts
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import STAR
 from aegis.privacy.policy import Policy
-from aegis.releases.certificate import certificate_paths, hash_of, read_certificate
-from aegis.releases.certificate_kinds import CertificateKind
+from aegis.releases.certificate import CertificateKind, certificate_beside
 from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_classes import ABSENT
 from aegis.releases.row_digest import ROW
-from aegis.releases.write import check_format
+from aegis.releases.write import check_released
 
 
 def scene_of(
@@ -109,20 +108,11 @@ def masks_of(path: Path, configuration: Configuration | None, roles: Roles) -> d
 
     Without either, or where no masks made it, the values are read as they stand.
     """
-    check_format(path)
-    if not path.is_file():
-        raise DataError(f"there is no file {path}; check the path")
+    check_released(path)
     if configuration is not None:
         return all_masks(configuration, roles)
-    beside = certificate_paths(path)[0]
-    if not beside.is_file():
-        return {}
-    certificate = read_certificate(beside)
-    if certificate.file_sha256 != hash_of(path):
-        raise VerificationError(
-            f"the certificate beside {path.name} is not of this file; give the masks with --config, or remove it"
-        )
-    if certificate.kind is not CertificateKind.MASKS:
+    certificate = certificate_beside(path, otherwise="give the masks with --config, or remove it")
+    if certificate is None or certificate.kind is not CertificateKind.MASKS:
         return {}
     return all_masks(masks_behind(certificate, file=path.name), roles)
 

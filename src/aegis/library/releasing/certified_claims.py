@@ -35,7 +35,7 @@ from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.suppress import STAR, Suppress
 from aegis.plural import count
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.releases.certificate_kinds import CertificateKind
+from aegis.releases.certificate import CertificateKind
 
 _NOT_SO = "it was not masked as the certificate says"
 _ROUNDING = 1e-6  # of sums that a certificate states

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from aegis._version import __version__
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
+from aegis.candidates.boxes.in_words import column_recodings
 from aegis.candidates.boxes.recoding import FORMAT, Boxes
 from aegis.candidates.boxes.regions import STAR
 from aegis.candidates.boxes.tuples import check_to_keep
@@ -20,20 +25,24 @@ from aegis.candidates.clusters.risk import THRESHOLDS
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask, codes_in
 from aegis.counts.class_table import ClassTable
+from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
+from aegis.data.domain import show
 from aegis.data.engine import open_dataset
+from aegis.data.hierarchy import Hierarchy
+from aegis.data.kind import Kind
 from aegis.data.output import PRIVATE, PUBLIC, drafts_of
 from aegis.data.schema import Roles
-from aegis.errors import AnonymizerError, LabelError, RoleError
-from aegis.library.ledgers.derivation import note_made_of
-from aegis.library.releasing.recoded_certificate import recoded_certificate
+from aegis.errors import AnonymizerError, LabelError, RoleError, VerificationError
+from aegis.library.ledgers.recognition import note_made_of
 from aegis.library.tables.judging import by_person, classes_of, read_policy
 from aegis.library.tables.opening import find_hierarchies
+from aegis.library.tables.unlisted import unlisted
 from aegis.library.tables.written import check_written, open_written
-from aegis.privacy.judgement import Judgement
+from aegis.privacy.judgement import Judgement, certified
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.releases.certificate import Certificate, certificate_paths
-from aegis.releases.write import look_into, write_rows
+from aegis.releases.certificate import FORMAT_VERSION, MEASURED, Certificate, certificate_paths
+from aegis.releases.write import WrittenFile, look_into, write_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -201,3 +210,89 @@ def _as_categories(dataset: Dataset, names: Sequence[str]) -> Dataset:
         return dataset
     table = dataset.table.mutate(**{name: dataset.table[name].cast("string") for name in names})
     return replace(open_dataset(table), name=dataset.name, roles=dataset.roles)
+
+
+def recoded_certificate(
+    boxes: Boxes,
+    measured: Judgement,
+    judged: Judgement,
+    file: WrittenFile,
+    *,
+    out: Path,
+    dataset: Dataset,
+    policy: Policy,
+    roles: Roles,
+    kinds: Mapping[str, Kind],
+    hierarchies: Mapping[str, Hierarchy],
+) -> Certificate:
+    """What is promised of a table of boxes; it names the boxes by their hash and holds no value of theirs."""
+    return Certificate(
+        content={
+            MEASURED: FORMAT_VERSION,
+            "software": {"aegis": __version__, "engine": dataset.backend.name},
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "release": {
+                "name": out.name,
+                "sha256": file.sha256,
+                "bytes": file.bytes,
+                "rows": measured.records,
+                "columns": list(dataset.schema.names),
+                "left_out": [],
+                "shuffled": False,
+            },
+            "source": {"name": dataset.name, "rows": boxes.records},
+            "roles": {
+                **roles.to_mapping(),
+                "unlisted_are_insensitive": list(unlisted(dataset.schema, roles)),
+            },
+            "kinds": {name: kind.value for name, kind in kinds.items()},
+            "hierarchies": {name: hierarchies[name].digest for name in policy.hierarchical},
+            "policy": policy.to_mapping(),
+            "policy_id": policy.id,
+            "recoding": {
+                "method": "boxes",
+                "sha256": sha256_of_boxes(boxes.to_text()),
+                "boxes": boxes.many,
+                "labels": list(boxes.labels),
+                "columns": {recoding.column: recoding.describe() for recoding in column_recodings(boxes)},
+            },
+            "suppressed": {
+                "records": boxes.suppressed,
+                "dropped": policy.suppressed is Suppressed.DROPPED,
+            },
+            **certified(measured, judged, policy.unit),
+            "classes": measured.classes,
+        }
+    )
+
+
+def sha256_of_boxes(text: str) -> str:
+    """The hash of a boxes file."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_recoding(certificate: Certificate, text: str, released: Dataset) -> str:
+    """What was found where a file of boxes is the one of a certificate and made every row of a release.
+
+    Raises VerificationError where it is another file, or where the release holds other tuples than its boxes publish,
+    or another number of records in one of them.
+    """
+    if sha256_of_boxes(text) != certificate.content["recoding"]["sha256"]:
+        raise VerificationError("the boxes are not those of the certificate: their hash differs")
+    boxes = Boxes.from_text(text)
+    expected: dict[tuple[str | None, ...], int] = {}
+    dropped = bool(certificate.content["suppressed"]["dropped"])
+    for leaf, texts in zip(boxes.boxes, boxes.texts, strict=True):
+        if not (leaf.suppressed and dropped):
+            expected[texts] = expected.get(texts, 0) + leaf.records
+    counted = count_classes(released, [column.name for column in boxes.columns])
+    values: list[list[Any]] = [
+        [*(show(value) for value in domain.values.tolist()), *[None] * domain.missing] for domain in counted.domains
+    ]
+    rows = zip(counted.codes.tolist(), counted.sizes.tolist(), strict=True)
+    seen = {tuple(values[at][code] for at, code in enumerate(codes)): size for codes, size in rows}
+    if seen != expected:
+        raise VerificationError(
+            "the release is not what the boxes publish: a tuple or how many records have it differs"
+        )
+    return f"the release is what {boxes.many} boxes publish, record by record"

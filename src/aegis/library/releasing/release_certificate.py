@@ -45,8 +45,7 @@ from aegis.masking.transition import Partition, transition
 from aegis.measures.leave_one_out import leave_one_out_information
 from aegis.privacy.judgement import Judgement, certified
 from aegis.privacy.policy import Suppressed
-from aegis.releases.certificate import Certificate
-from aegis.releases.certificate_kinds import FORMAT_VERSION, MEASURED
+from aegis.releases.certificate import FORMAT_VERSION, MEASURED, Certificate
 from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_digest import OWN
 from aegis.releases.write import PLACE, TableAddress, is_url

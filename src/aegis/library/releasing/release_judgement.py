@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from aegis.commands.release import Release
 from aegis.counts.class_table import ClassTable, suppressed_classes
 from aegis.errors import LedgerError, PolicyNotSatisfiedError
+from aegis.library.ledgers.constraints import remember
 from aegis.library.ledgers.earlier_promises import check_promises, check_same_contents
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.ledger_opening import remember
 from aegis.library.releasing.release_source import ReleaseCounts, Source, count_published, open_source
 from aegis.library.tables.judging import EVERYBODY, why_not, with_everybody
 from aegis.library.tables.masked_data import all_masks

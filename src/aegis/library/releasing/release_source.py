@@ -17,10 +17,10 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import RoleError
-from aegis.library.ledgers.derivation import check_made_of
+from aegis.library.ledgers.constraints import earlier_releases_of
 from aegis.library.ledgers.earlier_promises import masks_shown_earlier
 from aegis.library.ledgers.earlier_releases import EarlierReleases
-from aegis.library.ledgers.ledger_opening import earlier_releases_of
+from aegis.library.ledgers.recognition import check_made_of
 from aegis.library.tables.judging import check_hidden, check_identifying, classes_of, read_policy, refuse_sanitized
 from aegis.library.tables.masked_data import MaskedData, all_masks, masked_data, roles_with
 from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table, reading

@@ -1,13 +1,16 @@
-"""What models reach on each candidate: the sample of rows that they are judged on, and the race."""
+"""Candidates become scores: by what models reach on one sample of rows, or from counts of pairs while rows are at hand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.joint import Histogram, TableCounts
+from aegis.counts.summary import ConfigurationScores, ConfigurationSummary, MaskedJoint, Summary, mask_id
 from aegis.data.dataset import Dataset
 from aegis.learners.candidate import Candidate, MaskedCandidate, MaskTables
 from aegis.learners.goal import COMMON, GOALS
@@ -16,7 +19,9 @@ from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import FEW_NUMBERS, MOST_ROWS, Sample, draw_sample
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
-from aegis.masking.transition import Transition
+from aegis.masking.masks.identity import Identity
+from aegis.masking.transition import Partition, Transition
+from aegis.measures.pair_ground import score_configurations
 from aegis.privacy.policy import Policy, Suppressed
 from aegis.progress import Progress
 from aegis.ranking.verdicts import CandidateVerdict, ReleasedClasses, Verdicts
@@ -133,3 +138,52 @@ def suppressed_rows(sample: Sample, released: ReleasedClasses) -> NDArray[np.boo
     tuples, group = np.unique(np.stack(masked, axis=1), axis=0, return_inverse=True)
     gone = np.array([tuple(codes) not in published for codes in tuples.tolist()])
     return gone[group.reshape(-1)]
+
+
+def pair_scores(
+    summary: Summary,
+    dataset: Dataset,
+    counted: TableCounts,
+    *,
+    names: Sequence[str],
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, ConfigurationScores]:
+    """The pair scores ``names`` of the configurations of ``summary`` and of the unmasked table.
+
+    None where a table has fewer than two attributes, and so no pair.
+    """
+    if not names or len(counted.joints) < 2:
+        return {}
+    pairs = count_pairs(dataset, counted, seed=seed, progress=progress)
+    compared = _with_unmasked(summary)
+    scores = {}
+    for name in names:
+        scored = score_configurations(compared, pairs, name, seed=seed)
+        scores[name] = ConfigurationScores(
+            unit=scored.unit,
+            sample_rows=scored.sample_rows,
+            utilities=scored.utilities[:-1],
+            resampled=scored.resampled[:-1],
+            original=float(scored.utilities[-1]),
+            original_resampled=scored.resampled[-1],
+        )
+    return scores
+
+
+def _with_unmasked(summary: Summary) -> Summary:
+    """The summary with one more configuration, last, that masks nothing."""
+    ident = mask_id(Identity())
+    attributes = {}
+    for name, attribute in summary.attributes.items():
+        assert attribute.joint is not None, "pairs are scored before anything is left out of a summary"
+        raw = MaskedJoint(
+            id=ident,
+            mask=Identity(),
+            change=Partition.identity(attribute.joint.attribute),
+            label_mask=None,
+            joint=attribute.joint,
+        )
+        attributes[name] = replace(attribute, masked={**attribute.masked, (ident, None): raw})
+    unmasked = ConfigurationSummary(name="unmasked", id="", masks=dict.fromkeys(attributes, ident))
+    return replace(summary, attributes=attributes, configurations=(*summary.configurations, unmasked))
