@@ -28,10 +28,8 @@ import pyarrow as pa
 
 import aegis
 from _result import dataset, write
-from aegis.attacks.attack import ATTACKS, AttackResult
-from aegis.attacks.campaign import run_attacks
-from aegis.attacks.candidates import People
-from aegis.attacks.hidden import starred_rows, with_hidden
+from aegis.attacks.attack import ATTACKS, AttackResult, run_attacks
+from aegis.attacks.candidates import People, starred_rows, with_hidden
 from aegis.attacks.reading import written_by
 from aegis.attacks.scene import HeldRelease, Scene
 from aegis.candidates.boxes.estimator import LocalRecoding

@@ -87,7 +87,7 @@ def masks() -> str:
 
 def configurations() -> str:
     """The JSON Schema of configuration files."""
-    from aegis.masking.configuration_schema import configuration_schema
+    from aegis.masking.catalogue import configuration_schema
 
     schema = configuration_schema()
     defined = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in schema.pop("$defs").items())

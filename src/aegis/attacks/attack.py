@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from aegis.arrays import Codes
 from aegis.attacks.scene import Scene
 from aegis.attacks.view import View
 from aegis.errors import OptionError
+from aegis.progress import Progress
 from aegis.registry import Registry
 
 
@@ -209,3 +210,59 @@ def clopper_pearson(right: int, claims: int) -> tuple[float, float]:
     low = 0.0 if right == 0 else float(betaincinv(right, claims - right + 1, _TAIL))
     high = 1.0 if right == claims else float(betaincinv(right + 1, claims - right, 1 - _TAIL))
     return low, high
+
+
+def chosen_attacks(names: Sequence[str], scene: Scene) -> tuple[Attack, ...]:
+    """The named attacks; without names all that this scene has a use for."""
+    if names:
+        return tuple(ATTACKS[name] for name in dict.fromkeys(names))
+    return tuple(method for _, method in ATTACKS.items() if scene.people is not None or not method.needs_original)
+
+
+def run_attacks(
+    attacks: Sequence[Attack],
+    scene: Scene,
+    *,
+    limits: Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+) -> tuple[AttackResult, ...]:
+    """Run each attack; one that works on single releases is run on each, and answers with the worst.
+
+    Attacks that read off groups are also run on all releases, linked row by row: groups are smaller there.
+    """
+    results = []
+    for number, method in enumerate(_knowing_too(attacks, scene.told)):
+        if progress is not None:
+            progress(number, len(attacks), method.name)
+        results.append(_result(method, scene, (limits or {}).get(method.name)))
+    if progress is not None:
+        progress(len(attacks), len(attacks), "done")
+    return tuple(results)
+
+
+def _knowing_too(attacks: Sequence[Attack], told: Sequence[str]) -> tuple[Attack, ...]:
+    """The attacks, saying that whoever knows quasi-identifiers knows what they tell."""
+    if not told:
+        return tuple(attacks)
+    too = f"quasi-identifiers (and what they tell: {', '.join(told)})"
+    return tuple(replace(method, knows=method.knows.replace("quasi-identifiers", too, 1)) for method in attacks)
+
+
+def _result(method: Attack, scene: Scene, limit: float | None) -> AttackResult:
+    names = tuple(release.name for release in scene.releases)
+    seen = len(names) if method.together or method.linked else 1
+    if len(names) < method.least_releases:
+        too_few = NotApplicable(reason="there is one release only")
+        return AttackResult.of(method, too_few, releases=names, releases_seen=seen, limit=limit)
+    if method.together:
+        return AttackResult.of(method, method.run(scene), releases=names, releases_seen=seen, limit=limit)
+    answers = [
+        AttackResult.of(
+            method, method.run(scene.of_one(release)), releases=(release.name,), releases_seen=seen, limit=limit
+        )
+        for release in scene.releases
+    ]
+    if method.linked and len(names) > 1:
+        linked = method.run(scene.linked())
+        answers.append(AttackResult.of(method, linked, releases=names, releases_seen=seen, limit=limit))
+    return max(answers, key=lambda answer: (answer.not_applicable is None, answer.exposed_share, answer.right or 0))

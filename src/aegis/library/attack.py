@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from aegis._version import __version__
-from aegis.attacks.attack import ATTACKS, AttackResult
-from aegis.attacks.campaign import chosen_attacks, run_attacks
+from aegis.attacks.attack import ATTACKS, AttackResult, chosen_attacks, run_attacks
 from aegis.commands.attack import AttackOptions
 from aegis.errors import OptionError
 from aegis.library.releasing.attack_scene import scene_of

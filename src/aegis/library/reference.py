@@ -9,8 +9,7 @@ from typing import Any
 
 from aegis.commands.reference import Masks, Measures
 from aegis.data.kind import Kind
-from aegis.masking.catalogue import catalogue
-from aegis.masking.configuration_schema import configuration_schema
+from aegis.masking.catalogue import catalogue, configuration_schema
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.result import Result, plain

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aegis.counts.disclosure_rule import may_name
-from aegis.report.charts.paired_bars import paired_bars
+from aegis.report.charts.bars import paired_bars
 from aegis.report.distribution import distribution
 from aegis.report.figures import amount, count, difference, figure, percent
 from aegis.report.page import picture

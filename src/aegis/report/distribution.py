@@ -16,10 +16,18 @@ from aegis.counts.disclosure_rule import FEWEST, may_name
 from aegis.counts.joint import divisor
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.report.charts.paired_bars import Bar, Tick
-from aegis.report.drawn_columns import MOST_BARS, Columns, Distribution, Floats, columns
-from aegis.report.named_values import named_distribution, only_masked, other
-from aegis.report.scale import nice_step, tick_text, ticks
+from aegis.report.charts.bars import Bar, Tick
+from aegis.report.drawn_columns import (
+    MOST_BARS,
+    Columns,
+    Distribution,
+    Floats,
+    columns,
+    named_distribution,
+    only_masked,
+    other,
+)
+from aegis.report.svg import nice_step, tick_text, ticks
 
 if TYPE_CHECKING:
     from aegis.counts.summary import AttributeSummary, MaskedJoint

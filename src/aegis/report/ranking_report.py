@@ -10,9 +10,9 @@ from aegis.learners.goal import goal_called
 from aegis.learners.race_result import LOSS_NOT_CERTAIN, NO_LOSS
 from aegis.ranking.raced import LEARNERS_SAID
 from aegis.report.attribute_cards import attribute_cards, best_masks
+from aegis.report.charts.curves import Point, scatter
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
-from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import MORE_THAN_ALL, amount, count, difference, figure, kept, measured_in, percent
 from aegis.report.page import picture, render_page
 from aegis.report.ranking_words import (

@@ -15,8 +15,7 @@ from aegis.errors import InputError
 from aegis.report.charts.curves import SERIES, axes, marker
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.figures import figure, percent
-from aegis.report.scale import Linear, tick_text, ticks
-from aegis.report.svg import Svg, text_width
+from aegis.report.svg import Linear, Svg, text_width, tick_text, ticks
 
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.mixtures import Mixture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aegis.learners.goal import goal_called
 from aegis.learners.race_result import NO_LOSS
-from aegis.report.charts.scatter import Point, scatter
+from aegis.report.charts.curves import Point, scatter
 from aegis.report.figures import count, percent
 from aegis.report.page import Fact, picture, render_page
 from aegis.report.svg import Svg

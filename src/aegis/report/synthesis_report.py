@@ -17,8 +17,8 @@ from aegis.candidates.synthesis.attribute import Attribute, NumberCells
 from aegis.candidates.synthesis.synthesizer import Model
 from aegis.counts.answer import to_numpy
 from aegis.data.domain import show
+from aegis.report.charts.bars import Bar, Tick, paired_bars
 from aegis.report.charts.heat_map import heat_map
-from aegis.report.charts.paired_bars import Bar, Tick, paired_bars
 from aegis.report.figures import percent
 from aegis.report.page import Fact, picture, render_page
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aegis.operation import word
+from aegis.report.charts.curves import Point, scatter
 from aegis.report.charts.heat_map import heat_map
-from aegis.report.charts.scatter import Point, scatter
 from aegis.report.figures import count, figure, percent, seconds
 from aegis.report.page import Entry, Fact, picture, render_page
 

@@ -25,8 +25,7 @@ from aegis.data.schema import Roles
 from aegis.masking.generator import STRENGTHS
 from aegis.privacy.model import MODELS
 from aegis.privacy.policy import Policy
-from aegis.report.charts.histogram import histogram
-from aegis.report.charts.paired_bars import Bar, Tick
+from aegis.report.charts.bars import Bar, Tick, histogram
 
 
 def test_every_model_is_said_in_a_sentence_of_its_own() -> None:

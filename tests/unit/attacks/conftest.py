@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aegis.attacks.attack import ATTACKS, AttackResult
-from aegis.attacks.campaign import run_attacks
+from aegis.attacks.attack import ATTACKS, AttackResult, run_attacks
 from aegis.attacks.scene import Scene
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aegis.inspection.associations import associations, cramers_v
+from aegis.inspection.findings import associations, cramers_v
 
 RNG = np.random.default_rng(7)
 COIN, DIE = RNG.integers(0, 2, 4_000), RNG.integers(0, 6, 4_000)

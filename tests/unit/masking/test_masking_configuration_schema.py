@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis.errors import InputError, MaskError
-from aegis.masking.catalogue import catalogue
+from aegis.masking.catalogue import catalogue, configuration_schema
 from aegis.masking.configuration import build_mask, mask_aliases
 from aegis.masking.configuration_file import configurations_from_mapping
-from aegis.masking.configuration_schema import configuration_schema
 from aegis.masking.mask import MASKS, Mask
 from aegis.masking.parameter import parameters_of
 

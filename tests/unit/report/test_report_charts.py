@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 import aegis.report
 from aegis.errors import InputError
 from aegis.report.attribute_cards import share_strip
-from aegis.report.charts.curves import Curve, curves, marker
+from aegis.report.charts.bars import Bar, Tick, paired_bars
+from aegis.report.charts.curves import Curve, Point, curves, front, marker, scatter
 from aegis.report.charts.heat_map import heat_map, shade
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
-from aegis.report.charts.paired_bars import Bar, Tick, paired_bars
-from aegis.report.charts.scatter import Point, front, scatter
 
 NAN = float("nan")
 LONG = "a name that is much longer than any chart has room for, really & <truly>"

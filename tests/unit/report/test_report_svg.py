@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aegis.report import figures
-from aegis.report.scale import Linear, nice_step, tick_text, ticks
-from aegis.report.svg import Svg, clean, num, shorten, text_width
+from aegis.report.svg import Linear, Svg, clean, nice_step, num, shorten, text_width, tick_text, ticks
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn"]), max_size=40)
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from aegis.arrays import Codes
 from aegis.attacks.attack import Claims, NotApplicable, attack
-from aegis.attacks.candidates import Candidates
-from aegis.attacks.hidden import starred_rows
+from aegis.attacks.candidates import Candidates, starred_rows
 from aegis.attacks.reading import written_by
 from aegis.attacks.scene import HeldRelease, Scene, exact_codes
 from aegis.attacks.view import part_of

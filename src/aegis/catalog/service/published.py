@@ -23,9 +23,9 @@ from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.masking.masks.identity import Identity
 from aegis.masking.transition import Partition
-from aegis.report.charts.paired_bars import Bar
+from aegis.report.charts.bars import Bar
 from aegis.report.distribution import distribution
-from aegis.report.scale import tick_text
+from aegis.report.svg import tick_text
 
 MOST_VALUES = 5_000
 """Of a column with more values than this the most common ones are kept."""

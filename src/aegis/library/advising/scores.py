@@ -1,4 +1,4 @@
-"""Candidates become scores: by what models reach on one sample of rows, or from counts of pairs while rows are at hand."""
+"""Candidates become scores: by what models reach on one sample of rows, or by counts of pairs while rows are there."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ from aegis.privacy.together import nobody_gone
 from aegis.ranking.verdicts import Verdicts, class_sizes, judge
 from aegis.releases.ledger import Ledger, Opening, keep_key, key_of, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, EntryKind, RecordedRelease, recipient_named
-from aegis.releases.row_classes import read_row_classes, write_row_classes
-from aegis.releases.row_digest import ROW, WHOLE, Digests, codes_of
+from aegis.releases.row_digest import ROW, WHOLE, Digests, codes_of, read_row_classes, write_row_classes
 
 
 def earlier_releases_of(

@@ -26,8 +26,7 @@ from aegis.privacy.policy import Policy
 from aegis.privacy.together import COMPANION, KNOWN_CLASS, Gone, Holder, Together, judge_together
 from aegis.releases.ledger import Ledger, Opening
 from aegis.releases.ledger_entry import ANYBODY, RecordedRelease, recipient_key
-from aegis.releases.row_classes import RowClasses
-from aegis.releases.row_digest import OWN, ROW, Digests
+from aegis.releases.row_digest import OWN, ROW, Digests, RowClasses
 
 VALUE = f"{OWN}value_"
 """How the columns with the digests of sensitive values begin."""

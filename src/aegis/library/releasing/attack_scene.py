@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from aegis.arrays import Codes
-from aegis.attacks.candidates import People
-from aegis.attacks.hidden import starred_rows, with_hidden
+from aegis.attacks.candidates import People, starred_rows, with_hidden
 from aegis.attacks.reading import read_column
 from aegis.attacks.scene import HeldRelease, Scene
 from aegis.attacks.view import ReadColumn, View
@@ -36,8 +35,7 @@ from aegis.masking.masks.suppress import STAR
 from aegis.privacy.policy import Policy
 from aegis.releases.certificate import CertificateKind, certificate_beside
 from aegis.releases.ledger_entry import RecordedRelease
-from aegis.releases.row_classes import ABSENT
-from aegis.releases.row_digest import ROW
+from aegis.releases.row_digest import ABSENT, ROW
 from aegis.releases.write import check_released
 
 

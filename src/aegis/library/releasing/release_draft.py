@@ -183,8 +183,7 @@ def attack_draft(
     """
     if not attacks:
         return ()
-    from aegis.attacks.attack import ATTACKS
-    from aegis.attacks.campaign import run_attacks
+    from aegis.attacks.attack import ATTACKS, run_attacks
     from aegis.attacks.scene import Scene
     from aegis.library.releasing.attack_scene import (
         held_release,

@@ -49,7 +49,7 @@ from aegis.privacy.together import SHOWN, Together
 from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths, digest, hash_of
 from aegis.releases.ledger import read_ledger
 from aegis.releases.ledger_entry import RecordedRelease
-from aegis.releases.row_classes import read_row_classes
+from aegis.releases.row_digest import read_row_classes
 from aegis.releases.write import check_format, write_table
 from aegis.report.sanitize_report import render_sanitized
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aegis.report.scale import tick_text
-from aegis.report.svg import Svg, text_width
+from aegis.report.svg import Svg, text_width, tick_text
 
 _ROW = 22.0
 _STEPS = 8  # shades on each side of zero; as many classes stand in the style sheet

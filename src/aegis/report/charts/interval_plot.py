@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aegis.report.scale import Linear, tick_text, ticks
-from aegis.report.svg import Svg, text_width
+from aegis.report.svg import Linear, Svg, text_width, tick_text, ticks
 
 _ROW = 24.0
 _TOP = 30.0

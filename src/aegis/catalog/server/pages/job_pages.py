@@ -17,7 +17,7 @@ from aegis.catalog.states import JobState
 from aegis.errors import NotFoundError
 from aegis.measures.measure import MEASURES
 from aegis.ranking.ranking import Ranking
-from aegis.report.charts.scatter import Point, scatter
+from aegis.report.charts.curves import Point, scatter
 from aegis.report.figures import figure
 from aegis.report.page import picture
 from aegis.report.ranking_report import heat_of, intervals_chart, ranking_text, table_rows, value_name

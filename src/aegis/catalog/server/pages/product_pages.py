@@ -22,8 +22,7 @@ from aegis.catalog.service.permissions import Permission, may
 from aegis.data.kind import Kind
 from aegis.errors import NotFoundError, ServiceError
 from aegis.privacy.policy import Policy
-from aegis.report.charts.histogram import histogram
-from aegis.report.charts.paired_bars import Bar, Tick
+from aegis.report.charts.bars import Bar, Tick, histogram
 from aegis.report.figures import count
 from aegis.report.page import Fact, picture
 

@@ -1,7 +1,7 @@
-"""Two distributions of the same records, mirrored at one axis: the original upwards, the masked one downwards.
+"""Bars: how many records have each value, and two distributions of the same records, mirrored at one axis.
 
-Area is the share of records, so a group of values that a mask merged is a wide, flat bar under the values it swallowed:
-what cannot be told apart any more is seen at once.
+The original goes upwards, the masked one downwards. Area is the share of records, so a group of values that a mask
+merged is a wide, flat bar under the values it swallowed: what cannot be told apart any more is seen at once.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aegis.report.scale import Linear
-from aegis.report.svg import Svg, text_width
+from aegis.report.svg import Linear, Svg, text_width
 
 _TOP = 18.0
 _HALF = 62.0
@@ -134,3 +133,77 @@ def _describe(upper: Sequence[Bar], lower: Sequence[Bar], upper_name: str, lower
             peak = f", the largest {largest.name + ' ' if largest.name else ''}with {_percent(largest.share)}"
             parts.append(f"{name}: {len(bars)} bars{peak} of the records")
     return "; ".join(parts) + "."
+
+
+_ROW = 23.0
+_TALL = 112.0
+_NAME_ROOM = 130.0
+_MOST_NAMED = 14
+
+
+def histogram(bars: Sequence[Bar], *, ticks: Sequence[Tick] = (), title: str, width: float = 390) -> str:
+    """Bars with their share of the records; few bars without ticks lie, each beside its name.
+
+    On an axis the area is the share, so that wide bins do not look like many records.
+    """
+    if not ticks and len(bars) <= _MOST_NAMED:
+        return _lying(bars, title=title, width=width)
+    return _on_axis(bars, ticks, title=title, width=width)
+
+
+def _lying(bars: Sequence[Bar], *, title: str, width: float) -> str:
+    tallest = max((bar.share for bar in bars), default=0.0) or 1.0
+    left = min(max([text_width(bar.name) for bar in bars] + [30.0]) + 10, _NAME_ROOM)
+    room = width - 54 - left
+    picture = Svg(width, _ROW * max(len(bars), 1) + 4, title=title, description=_described(bars))
+    for i, bar in enumerate(bars):
+        y = 2 + _ROW * i
+        long = max(room * bar.share / tallest, 1.0)
+        picture.text(left - 8, y + _ROW / 2 + 4, bar.name, anchor="end", room=left - 8)
+        picture.rect(left, y + 3, long, _ROW - 6, _kind(bar), tip=_tip(bar))
+        picture.text(left + long + 6, y + _ROW / 2 + 4, _rounded_percent(bar.share), "quiet figure")
+    return picture.markup()
+
+
+def _on_axis(bars: Sequence[Bar], ticks: Sequence[Tick], *, title: str, width: float) -> str:
+    edges = [x for bar in bars for x in (bar.left, bar.right)]
+    scale = Linear(low=min(edges, default=0.0), high=max(edges, default=1.0), start=8, end=width - 8)
+    tallest = max((_density(bar) for bar in bars), default=0.0) or 1.0
+    base = _TALL + 6
+    picture = Svg(width, base + 22, title=title, description=_described(bars))
+    for bar in bars:
+        x, end = scale(bar.left), scale(bar.right)
+        gap = min(1.2, (end - x) / 5)
+        tall = _TALL * _density(bar) / tallest
+        picture.rect(x + gap / 2, base - tall, end - x - gap, tall, _kind(bar), tip=_tip(bar))
+    picture.line(8, base, width - 8, base, "axis")
+    reach = -1e9
+    for tick in ticks:
+        half = min(text_width(tick.text, size=10.5), 110.0) / 2
+        at = min(max(scale(tick.at), 8 + half), width - 8 - half)
+        if at - half > reach + 8:  # a tick that would run into the one before is left out
+            picture.text(at, base + 15, tick.text, "tick", anchor="middle", room=110, size=10.5)
+            reach = at + half
+    return picture.markup()
+
+
+def _kind(bar: Bar) -> str:
+    return "count few" if bar.merged else "count"
+
+
+def _tip(bar: Bar) -> str:
+    return f"{bar.name + ': ' if bar.name else ''}{_rounded_percent(bar.share)} of the records"
+
+
+def _rounded_percent(share: float) -> str:
+    if share >= 0.0995:
+        return f"{100 * share:.0f} %"
+    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else "< 0.1 %"
+
+
+def _described(bars: Sequence[Bar]) -> str:
+    if not bars:
+        return "No value is shown."
+    largest = max(bars, key=lambda bar: bar.share)
+    named = f"{largest.name} with " if largest.name else ""
+    return f"{len(bars)} bars; the largest is {named}{_rounded_percent(largest.share)} of the records."
