@@ -47,7 +47,7 @@ from aegis.data.schema import Roles
 from aegis.library import clinic
 from aegis.library.releasing.attack_scene import held_release, people_of
 from aegis.library.releasing.recode import recoded_rows
-from aegis.library.tables.written import written_texts
+from aegis.library.tables.judging import written_texts
 from aegis.masking.configuration import Configuration
 from aegis.masking.generator import generate
 from aegis.masking.masks.identity import Identity

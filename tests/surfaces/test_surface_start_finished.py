@@ -16,7 +16,7 @@ import aegis as library
 from aegis.commands.start import Start
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
-from aegis.library.guided.candidate_release import Finishing, release_finished, why_not_finished
+from aegis.library.guided.candidate_release import Destination, Finishing, release_finished, why_not_finished
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.web_session import Session
 from aegis.library.tables.judging import read_policy
@@ -173,10 +173,10 @@ def test_boxes_that_leave_hold_k_people_where_people_are_counted(tmp_path: Path)
     out = tmp_path / "panel.released.csv"
     release_finished(
         data,
-        finishing=Finishing(kind="boxes", method="boxes", seed=0),
+        Finishing(kind="boxes", method="boxes", seed=0),
+        Destination(out=out),
         roles=roles,
         policy=policy,
-        out=out,
         attacks=(),
         reading={},
     )

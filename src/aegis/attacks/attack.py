@@ -155,21 +155,9 @@ class AttackResult:
         limit: float | None,
     ) -> AttackResult:
         """The result of an attack from the claims that it made."""
+        reason = None
         if isinstance(answer, NotApplicable):
-            return cls(
-                name=method.name,
-                knows=method.knows,
-                releases=releases,
-                releases_seen=releases_seen,
-                people=0,
-                singled_out=0,
-                right=0,
-                baseline=0.0,
-                interval=(0.0, 1.0),
-                exposed_share=0.0,
-                limit=limit,
-                not_applicable=answer.reason,
-            )
+            reason, answer = answer.reason, Claims(people=0, singled_out=0, right=0, baseline=0.0)
         # Where nobody can tell, every claim is taken to be right: a limit must hold for the worst.
         right = answer.singled_out if answer.right is None else answer.right
         interval = clopper_pearson(right, answer.singled_out)
@@ -189,6 +177,7 @@ class AttackResult:
             exposed_share=exposed,
             details=answer.details,
             limit=limit,
+            not_applicable=reason,
         )
 
 

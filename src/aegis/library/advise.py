@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aegis._version import __version__
 from aegis.commands.advise import Advise
 from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
 from aegis.counts.collect import count_table
@@ -341,7 +340,7 @@ def _written(options: Advise, ranking: Ranking, summary: Summary) -> Ranking:
     if options.report is not None:
         from aegis.report.ranking_report import render_ranking  # an extra
 
-        page = render_ranking(ranking, summary, version=__version__)
+        page = render_ranking(ranking, summary)
         write_text(Path(options.report), page, overwrite=options.overwrite)
     return ranking
 

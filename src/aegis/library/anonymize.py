@@ -19,7 +19,6 @@ from aegis.candidates.clusters.outcome import Anonymized
 from aegis.candidates.clusters.risk import THRESHOLDS, measure_risk, risk_before
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask
-from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes
 from aegis.counts.joint import check_classes, check_no_numbering
 from aegis.data.dataset import Dataset
@@ -29,11 +28,10 @@ from aegis.data.schema import Role
 from aegis.errors import LabelError, PolicyNotSatisfiedError, RoleError
 from aegis.library.ledgers.recognition import not_judged_with, note_made_of
 from aegis.library.releasing.recode import recoded, write_recoded
-from aegis.library.tables.judging import read_policy
+from aegis.library.tables.judging import check_written, open_written, read_policy
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.records import FilledColumn, as_dates, dates_among, filled_table, read_records
 from aegis.library.tables.unlisted import hidden_warning, looks_identifying
-from aegis.library.tables.written import check_written, open_written
 from aegis.masking.masks.suppress import STAR
 from aegis.operation import operation
 from aegis.privacy.models.k_anonymity import KAnonymity
@@ -168,7 +166,8 @@ def anonymize(options: Anonymize) -> Anonymization:
     if target is not None:
         with draft_of(target, overwrite=options.overwrite) as draft:
             write_rows(table, draft, like=target)
-            _check_classes(draft, target, chosen, hidden, k=estimator.result_.k, l=options.l)
+            formed = None if options.person is None else estimator.result_.distinct_tuples
+            _check_classes(draft, target, chosen, hidden, k=estimator.result_.k, l=options.l, formed=formed)
             if policy is not None:
                 check_written(
                     open_written(draft, named=target, header=look_into(draft, named=target).header),
@@ -176,7 +175,6 @@ def anonymize(options: Anonymize) -> Anonymization:
                     replace(dataset.roles, label=None),
                     kinds={name: dataset.schema.kind(name) for name in policy.attributes},
                 )
-            _check_people(draft, target, chosen, estimator.result_.distinct_tuples, person=options.person)
             note_made_of(options.data, dataset, draft, out=target, command="anonymize", changed=tuple(published))
     result = estimator.result_
     if options.tau:
@@ -281,16 +279,6 @@ def _starred(table: pa.Table, dataset: Dataset, published: Collection[str]) -> t
     return table, starred
 
 
-def _check_people(draft: Path, target: Path, quasi: Sequence[str], formed: int, *, person: str | None) -> None:
-    """Raise where people were counted and the written table has other classes than those that were counted."""
-    if person is None:
-        return
-    if _count_again(draft, target, quasi, ()).classes != formed:
-        raise PolicyNotSatisfiedError(
-            "the written table has other classes than those whose people were counted; nothing was kept"
-        )
-
-
 def _check_classes(
     draft: Path,
     target: Path,
@@ -299,9 +287,18 @@ def _check_classes(
     *,
     k: int,
     l: int,  # noqa: E741
+    formed: int | None,
 ) -> None:
-    """Count the written file again, every value as it stands there."""
-    classes = _count_again(draft, target, quasi, sensitive)
+    """Count the written file again, every value as it stands there.
+
+    Where people were counted, it has as many classes as were ``formed``.
+    """
+    link = draft.with_name(f"{draft.name}{target.suffix}")
+    link.hardlink_to(draft)
+    try:
+        classes = count_classes(open_dataset(link, as_text=True), quasi, contents=sensitive)
+    finally:
+        link.unlink()
     smallest = int(classes.sizes.min())
     fewest = min((int(classes.contents[name].distinct.min()) for name in sensitive), default=l)
     if smallest < k or fewest < l:
@@ -309,13 +306,7 @@ def _check_classes(
             f"the written table has a class of {smallest} records and {fewest} sensitive values where {k} and {l} are "
             "asked; nothing was kept"
         )
-
-
-def _count_again(draft: Path, target: Path, quasi: Sequence[str], sensitive: Sequence[str]) -> ClassTable:
-    """The classes of a file as it was written, every value as it stands there."""
-    link = draft.with_name(f"{draft.name}{target.suffix}")
-    link.hardlink_to(draft)
-    try:
-        return count_classes(open_dataset(link, as_text=True), quasi, contents=sensitive)
-    finally:
-        link.unlink()
+    if formed is not None and classes.classes != formed:
+        raise PolicyNotSatisfiedError(
+            "the written table has other classes than those whose people were counted; nothing was kept"
+        )

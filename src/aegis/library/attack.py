@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from aegis._version import __version__
 from aegis.attacks.attack import ATTACKS, AttackResult, chosen_attacks, run_attacks
 from aegis.commands.attack import AttackOptions
 from aegis.errors import OptionError
@@ -43,17 +42,8 @@ class Attacked(Result):
         return f"{worst.name} exposes most: {100 * worst.exposed_share:.2f} % of {worst.people:,} people"
 
     def table_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": result.name,
-                "people": result.people,
-                "singled_out": result.singled_out,
-                "right": result.right,
-                "baseline": result.baseline,
-                "exposed_share": result.exposed_share,
-            }
-            for result in self.results
-        ]
+        columns = ("name", "people", "singled_out", "right", "baseline", "exposed_share")
+        return [{name: getattr(result, name) for name in columns} for result in self.results]
 
 
 @operation(AttackOptions)
@@ -113,6 +103,6 @@ def attack(options: AttackOptions) -> Attacked:
         from aegis.report.attack_report import render_attacks  # an extra
         from aegis.report.page import write_page
 
-        page = render_attacks(attacked.results, releases=attacked.releases, people=attacked.people, version=__version__)
+        page = render_attacks(attacked.results, releases=attacked.releases, people=attacked.people)
         write_page(options.report, page, overwrite=options.overwrite)
     return attacked

@@ -27,11 +27,17 @@ from aegis.data.schema import Roles, Schema
 from aegis.library.ledgers.earlier_promises import masks_behind
 from aegis.library.ledgers.recognition import known_as_made, made_elsewhere
 from aegis.library.ledgers.row_by_row import check_same_rows
-from aegis.library.tables.judging import check_identifying, classes_of, read_policy, refuse_sanitized, why_not
+from aegis.library.tables.judging import (
+    check_identifying,
+    classes_of,
+    open_written,
+    read_policy,
+    refuse_sanitized,
+    why_not,
+)
 from aegis.library.tables.masked_data import masked_data, roles_with
 from aegis.library.tables.opening import find_hierarchies, one_configuration, open_table
 from aegis.library.tables.unlisted import unlisted
-from aegis.library.tables.written import open_written
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import Suppress

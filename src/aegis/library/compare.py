@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from aegis._version import __version__
 from aegis.candidates.boxes.estimator import k_and_l
 from aegis.candidates.clusters.methods import ANONYMIZERS
 from aegis.commands.compare import Compare
@@ -190,7 +189,6 @@ def compare(options: Compare) -> AnonymizerComparison:
             quasi=quasi,
             sensitive=sensitive,
             notes=answer.notes,
-            version=__version__,
         )
         write_page(target, page, overwrite=options.overwrite)
     return answer

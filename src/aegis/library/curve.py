@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from aegis._version import __version__
 from aegis.candidates.sanitizers.attackers import available
 from aegis.candidates.sanitizers.checkpoint import check_checkpoint
 from aegis.candidates.sanitizers.curve import Curve
@@ -102,7 +101,7 @@ def _common(options: CurveOptions) -> dict[str, Any]:
 def _reported(curve: Curve, options: CurveOptions, source: str, training: str) -> Curve:
     if options.report is not None:
         named = source if training == "ours" else f"{source}, training: {training}"
-        page = render_curve(curve, source=named, version=__version__)
+        page = render_curve(curve, source=named)
         write_page(Path(options.report), page, overwrite=options.overwrite)
     return curve
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from aegis._version import __version__
 from aegis.commands.evaluate import RELEASED, Evaluate
 from aegis.counts.collect import count_table
 from aegis.counts.collect_pairs import count_pairs
@@ -124,7 +123,7 @@ def evaluate(options: Evaluate) -> Evaluation:
         from aegis.report.evaluation_report import render_evaluation  # an extra
         from aegis.report.page import write_page
 
-        page = render_evaluation(evaluation, default=TOGETHER, version=__version__)
+        page = render_evaluation(evaluation, default=TOGETHER)
         write_page(Path(options.report), page, overwrite=options.overwrite)
     return evaluation
 

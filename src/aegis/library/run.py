@@ -14,7 +14,14 @@ from aegis.data.hierarchy import TOP
 from aegis.data.kind import Kind
 from aegis.data.project import Project, read_project
 from aegis.errors import HierarchyError, PolicyNotSatisfiedError, ProjectError, RoleError
-from aegis.library.guided.candidate_release import AttackFigures, GuidedRelease, exposing, exposure_words, free_name
+from aegis.library.guided.candidate_release import (
+    AttackFigures,
+    Destination,
+    GuidedRelease,
+    exposing,
+    exposure_words,
+    free_name,
+)
 from aegis.library.guided.comparing import compare
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.looking import Look, look
@@ -101,18 +108,16 @@ def run(options: Run) -> Rerun:
     if options.progress is not None:
         options.progress(0, None, "release and attacks")
     out = Path(options.out) if options.out is not None else free_name(data, project.folder)
+    to = Destination(
+        out=out,
+        ledger=ledger,
+        recipient=options.recipient,
+        despite_ledger=options.despite_ledger,
+        overwrite=options.overwrite,
+    )
     while True:
         try:
-            left: GuidedRelease = release_chosen(
-                project,
-                out,
-                data=data,
-                ledger=ledger,
-                recipient=options.recipient,
-                despite_ledger=options.despite_ledger,
-                overwrite=options.overwrite,
-                again=comparison is None,
-            )
+            left: GuidedRelease = release_chosen(project, to, data=data, again=comparison is None)
             break
         except HierarchyError as error:
             raise HierarchyError(f"{error} under hierarchies in {path.name}, or choose anew with --choose") from None

@@ -6,7 +6,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from aegis._version import __version__
 from aegis.commands.fields import NO_LEDGER, READING, Reading
 from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
@@ -18,6 +17,7 @@ from aegis.learners.sample import LEAST_ROWS
 from aegis.library.advising.candidate_kinds import CANDIDATES
 from aegis.library.guided.candidate_release import (
     FINISHED,
+    Destination,
     Finishing,
     GuidedRelease,
     boxes_path,
@@ -140,7 +140,7 @@ def finished(
     if stands_out is not None:
         started = replace(started, noticed=(*started.noticed, stands_out))
     policy = read_policy(started.policy).describe().splitlines()
-    page = render_start(started, seen, comparison, policy=policy, version=__version__)
+    page = render_start(started, seen, comparison, policy=policy)
     write_page(report, page, overwrite=True)
     return started
 
@@ -365,22 +365,13 @@ def _release(project: Project, options: Start, guide: Guide) -> GuidedRelease | 
     out = Path(options.out) if options.out is not None else free_name(project.data, project.folder)
     if not guide.may_release(out):
         return None
-    left = release_chosen(project, out, ledger=options.ledger, recipient=options.recipient, overwrite=options.overwrite)
+    to = Destination(out=out, ledger=options.ledger, recipient=options.recipient, overwrite=options.overwrite)
+    left = release_chosen(project, to)
     guide.show_release(left)
     return left
 
 
-def release_chosen(
-    project: Project,
-    out: Path,
-    *,
-    data: str | None = None,
-    ledger: str | Path | None = None,
-    recipient: str | None = None,
-    despite_ledger: str | None = None,
-    overwrite: bool = False,
-    again: bool = False,
-) -> GuidedRelease:
+def release_chosen(project: Project, to: Destination, *, data: str | None = None, again: bool = False) -> GuidedRelease:
     """Release what the project has chosen; with ``again`` rows fall into the boxes of the release before."""
     if not project.is_decided or project.roles is None or project.policy is None:
         raise ProjectError(f"{project.path.name} has nothing chosen yet; aegis start goes on where it was left")
@@ -399,14 +390,10 @@ def release_chosen(
     return release_candidate(
         data or project.source,
         made_by,
+        to,
         roles=project.roles,
         policy=project.policy,
-        out=out,
         reading=reading_of(project),
-        ledger=ledger,
-        recipient=recipient,
-        despite_ledger=despite_ledger,
-        overwrite=overwrite,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aegis._version import __version__
 from aegis.candidates.synthesis.accounting import Account, Measured, Promise
 from aegis.candidates.synthesis.declared import PublicDomain, check_purpose, of_hierarchies, parse_domain, read_domain
 from aegis.candidates.synthesis.noise import Noise, OpenDPNoise, SeededNoise
@@ -30,7 +28,7 @@ from aegis.library.tables.opening import find_hierarchies, open_table
 from aegis.operation import operation
 from aegis.plural import count
 from aegis.releases.budget import Budget
-from aegis.releases.certificate import SYNTHESIZED, Certificate, certificate_paths, hash_of
+from aegis.releases.certificate import SYNTHESIZED, Certificate, certificate_head, certificate_paths, hash_of
 from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 from aegis.releases.write import check_format, write_table
 from aegis.result import UNWRITTEN, Result
@@ -428,7 +426,6 @@ def _page(made: _Made, result: Synthesized) -> str:
         private=result.private,
         spent=spent,
         left_out=result.left_out,
-        version=__version__,
     )
 
 
@@ -436,11 +433,11 @@ def _certificate(made: _Made, out: Path, draft: Path, record: _Record) -> dict[s
     """What the rows promise, and every measurement that they were made of."""
     account, promise = made.account, made.account.promise
     return {
-        SYNTHESIZED: 1,
-        "software": {"aegis": __version__},
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "release": {"name": out.name, "sha256": hash_of(draft), "rows": len(made.table)},
-        "source": {"name": made.dataset.name},
+        **certificate_head(
+            SYNTHESIZED,
+            release={"name": out.name, "sha256": hash_of(draft), "rows": len(made.table)},
+            source={"name": made.dataset.name},
+        ),
         "promise": {
             "epsilon": promise.epsilon,
             "delta": promise.delta,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aegis._version import __version__
 from aegis.commands.tune import Tune
 from aegis.data.output import check_free
 from aegis.evaluation.grid_tuning import GridTuning, tune_records
@@ -105,7 +104,6 @@ def tune(options: Tune) -> Tuning:
             data=Path(str(options.data)).name if named else "DATA",
             quasi=records.quasi_identifiers,
             sensitive=records.sensitive_names,
-            version=__version__,
         )
         write_page(target, page, overwrite=options.overwrite)
     return Tuning(

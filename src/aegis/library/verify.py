@@ -23,9 +23,8 @@ from aegis.library.releasing.certified_claims import (
     check_masked,
     check_promise,
 )
-from aegis.library.tables.judging import pseudonymous
+from aegis.library.tables.judging import measure_written, open_written, pseudonymous
 from aegis.library.tables.opening import find_hierarchies
-from aegis.library.tables.written import measure_written, open_written
 from aegis.operation import operation
 from aegis.privacy.judgement import Judgement
 from aegis.privacy.policy import Policy, narrowed

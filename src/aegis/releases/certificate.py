@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aegis._version import __version__
 from aegis.errors import DataError, VerificationError
 from aegis.releases.hashed_json import RepeatedKeyError, without_repeated_keys
 
@@ -139,6 +140,19 @@ MEASURED = "aegis_certificate"
 SANITIZED = "aegis_sanitizer_certificate"
 SYNTHESIZED = "aegis_synthesis_certificate"
 MARKS = frozenset({MEASURED, SANITIZED, SYNTHESIZED})
+
+
+def certificate_head(
+    mark: str, *, release: Mapping[str, Any], source: Mapping[str, Any], engine: str | None = None
+) -> dict[str, Any]:
+    """What every certificate begins with: its mark, what made it and when, the release and its source."""
+    return {
+        mark: FORMAT_VERSION,
+        "software": {"aegis": __version__, **({} if engine is None else {"engine": engine})},
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "release": release,
+        "source": source,
+    }
 
 
 class CertificateKind(enum.StrEnum):

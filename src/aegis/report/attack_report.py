@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aegis.attacks.attack import AttackResult
 
 
-def render_attacks(results: Sequence[AttackResult], *, releases: Sequence[str], people: int, version: str) -> str:
+def render_attacks(results: Sequence[AttackResult], *, releases: Sequence[str], people: int) -> str:
     """The page for the results of attacks, as one self-contained HTML document."""
     ran = [result for result in results if result.not_applicable is None]
     exceeded = [result.name for result in ran if result.exceeded]
@@ -22,7 +22,6 @@ def render_attacks(results: Sequence[AttackResult], *, releases: Sequence[str], 
     return render_page(
         "attacks.html",
         title="Attacks · Aegis",
-        version=version,
         releases=releases,
         headline=f"{worst.name} exposes most" if worst is not None and exposing else "No attack exposes anybody",
         lead=_lead(worst) if exposing else "Nobody was claimed more often than without the releases.",

@@ -10,7 +10,7 @@ from aegis.errors import AegisError
 from aegis.masking.configuration import build_mask
 from aegis.operation import word
 from aegis.report.figures import MORE_THAN_ALL, count, figure, listed, percent
-from aegis.report.page import Entry, Fact, picture, render_page
+from aegis.report.page import Entry, Fact, entry, picture, render_page
 
 _MOST_SHOWN = 24
 """Longer lists of edges or of group sizes are cut."""
@@ -318,17 +318,14 @@ def _suppressed(suppressed: Mapping[str, Any]) -> str:
 def _ledger(content: Mapping[str, Any]) -> list[Entry]:
     release, roles, utility = content["release"], content["roles"], content.get("utility")
     entries = [
-        Entry(term="file", lines=(release["name"], f"sha256 {release['sha256']}")),
-        Entry(term="rows", lines=("in random order" if release["shuffled"] else "in the order of the source",)),
-        Entry(
-            term="made from",
-            lines=(f"{content['source']['name']}, {content['source']['rows']:,} rows", f"on {content['date']}"),
-        ),
-        Entry(term="policy", lines=(f"id {content['policy_id']}",)),
+        entry("file", release["name"], f"sha256 {release['sha256']}"),
+        entry("rows", "in random order" if release["shuffled"] else "in the order of the source"),
+        entry("made from", f"{content['source']['name']}, {content['source']['rows']:,} rows", f"on {content['date']}"),
+        entry("policy", f"id {content['policy_id']}"),
         _made_by(content),
-        Entry(
-            term="roles",
-            lines=tuple(
+        entry(
+            "roles",
+            *tuple(
                 f"{role.replace('_', '-')}: {', '.join(named) if isinstance(named, list) else named}"
                 for role, named in roles.items()
                 if role not in _ABOUT_ROLES and named
@@ -340,24 +337,19 @@ def _ledger(content: Mapping[str, Any]) -> list[Entry]:
         unlisted = (
             f"{', '.join(roles['unlisted_are_insensitive'])}: nobody gave them a role, so they count as insensitive"
         )
-        entries.append(Entry(term="without a role", lines=(unlisted,)))
-    entries.append(Entry(term="judged together with", lines=_together(content.get("ledger"), what)))
+        entries.append(entry("without a role", unlisted))
+    entries.append(entry("judged together with", *_together(content.get("ledger"), what)))
     for key, term, words in _DECIDED_TOGETHER:
         if roles.get(key):
-            entries.append(Entry(term=term, lines=(f"{', '.join(roles[key])}: {words}",)))
+            entries.append(entry(term, f"{', '.join(roles[key])}: {words}"))
     if utility is not None:
         lines = tuple(
             _told(what, utility[part], utility)
             for what, part in (("the quasi-identifiers one by one", "columns"), ("as a tuple", "tuple"))
         )
         how = f"{utility['measure']}, compared on {utility['compared_on_rows']:,} rows"
-        entries.append(Entry(term="utility", lines=(*lines, how)))
-    entries.append(
-        Entry(
-            term="software",
-            lines=(f"Aegis {content['software']['aegis']}, engine {content['software']['engine']}",),
-        )
-    )
+        entries.append(entry("utility", *lines, how))
+    entries.append(entry("software", f"Aegis {content['software']['aegis']}, engine {content['software']['engine']}"))
     return entries
 
 
@@ -365,12 +357,13 @@ def _made_by(content: Mapping[str, Any]) -> Entry:
     """What made the release: masks of a configuration, or the boxes of a local recoding."""
     if "recoding" not in content:
         configuration = content["configuration"]
-        return Entry(term="configuration", lines=(f"{configuration['name']}, id {configuration['id']}",))
+        return entry("configuration", f"{configuration['name']}, id {configuration['id']}")
     recoding = content["recoding"]
     cut_for = f", cut for {', '.join(recoding['labels'])}" if recoding["labels"] else ", cut where they are widest"
-    return Entry(
-        term="local recoding",
-        lines=(f"{count(recoding['boxes'], 'box', 'boxes')}{cut_for}", f"sha256 of the boxes {recoding['sha256']}"),
+    return entry(
+        "local recoding",
+        f"{count(recoding['boxes'], 'box', 'boxes')}{cut_for}",
+        f"sha256 of the boxes {recoding['sha256']}",
     )
 
 

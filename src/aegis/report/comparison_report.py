@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, figure, listed, percent, seconds
-from aegis.report.page import Entry, Fact, picture, render_page
+from aegis.report.page import Entry, Fact, entry, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.evaluation.comparison_result import Comparison, F1Difference
@@ -62,14 +62,12 @@ def render_comparison(
     quasi: Sequence[str],
     sensitive: Sequence[str],
     notes: Sequence[str],
-    version: str,
 ) -> str:
     """The page for a comparison of anonymizers, as one self-contained HTML document."""
     title, lead = _headline(comparison)
     return render_page(
         "comparison.html",
         title=f"Anonymizers compared · {source} · Aegis",
-        version=version,
         source=source,
         label=comparison.label,
         headline=title,
@@ -267,34 +265,28 @@ def _ledger(comparison: Comparison, quasi: Sequence[str], sensitive: Sequence[st
         "matching": "propensity matching: each record of the rarer label with its nearest others",
     }
     return [
-        Entry(
-            term="label", lines=(f"{comparison.label}, rarest value {percent(comparison.rare_share)} of the records",)
+        entry("label", f"{comparison.label}, rarest value {percent(comparison.rare_share)} of the records"),
+        entry("quasi-identifiers", ", ".join(quasi)),
+        entry("sensitive", ", ".join(sensitive) or "none"),
+        entry(
+            "splits",
+            f"{comparison.splits} stratified splits, the same for every table: {comparison.training_rows:,} "
+            f"records to train on, {comparison.test_rows:,} to test on",
+            "tested on the records as the table in question publishes them"
+            if comparison.tested_on == "released"
+            else "tested on the original records, whatever table was trained on",
         ),
-        Entry(term="quasi-identifiers", lines=(", ".join(quasi),)),
-        Entry(term="sensitive", lines=(", ".join(sensitive) or "none",)),
-        Entry(
-            term="splits",
-            lines=(
-                f"{comparison.splits} stratified splits, the same for every table: {comparison.training_rows:,} "
-                f"records to train on, {comparison.test_rows:,} to test on",
-                "tested on the records as the table in question publishes them"
-                if comparison.tested_on == "released"
-                else "tested on the original records, whatever table was trained on",
-            ),
+        entry("balance", balance[comparison.balance]),
+        entry("models", ", ".join(_spaced(model) for model in comparison.models), "none is tuned"),
+        entry(
+            "tests",
+            "Mann–Whitney U, two-sided, on the scores of the splits, as in the paper; corrected by Holm's method "
+            f"over the {len(comparison.against_original)} tests against the original and, apart from those, over "
+            f"the {len(comparison.between)} between anonymizers.",
+            "The test takes the splits for independent. They share rows, so its p-values come out too small; the "
+            "intervals count the splits as pairs and allow for shared rows (Nadeau, Bengio).",
         ),
-        Entry(term="balance", lines=(balance[comparison.balance],)),
-        Entry(term="models", lines=(", ".join(_spaced(model) for model in comparison.models), "none is tuned")),
-        Entry(
-            term="tests",
-            lines=(
-                "Mann–Whitney U, two-sided, on the scores of the splits, as in the paper; corrected by Holm's method "
-                f"over the {len(comparison.against_original)} tests against the original and, apart from those, over "
-                f"the {len(comparison.between)} between anonymizers.",
-                "The test takes the splits for independent. They share rows, so its p-values come out too small; the "
-                "intervals count the splits as pairs and allow for shared rows (Nadeau, Bengio).",
-            ),
-        ),
-        Entry(term="time", lines=(f"{seconds(comparison.cpu_seconds)} of one core for all trainings",)),
+        entry("time", f"{seconds(comparison.cpu_seconds)} of one core for all trainings"),
     ]
 
 

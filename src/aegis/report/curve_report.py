@@ -9,7 +9,7 @@ import numpy as np
 from aegis.report.charts.curves import Curve as Line
 from aegis.report.charts.curves import curves
 from aegis.report.figures import count, figure, percent, seconds
-from aegis.report.page import Entry, Fact, picture, render_page
+from aegis.report.page import Entry, Fact, entry, picture, render_page
 from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_of_table
 
 if TYPE_CHECKING:
@@ -22,13 +22,12 @@ _BASELINES = {
 }
 
 
-def render_curve(curve: Curve, *, source: str, version: str) -> str:
+def render_curve(curve: Curve, *, source: str) -> str:
     """The page for a curve, as one self-contained HTML document."""
     gaussian = curve.kind == "gaussian"
     return render_page(
         "curve.html",
         title=f"Trade-off curve · {source} · Aegis",
-        version=version,
         source=source,
         kind=curve.kind,
         gaussian=gaussian,
@@ -170,37 +169,29 @@ def _maps(curve: Curve) -> list[tuple[str, Any]]:
 def _ledger(curve: Curve) -> list[Entry]:
     losses = ", ".join(figure(loss, 4) for loss in curve.saturation_losses)
     return [
-        Entry(
-            term="saturation",
-            lines=(
-                f"Without any release the authorised party has {figure(curve.saturation_distortion, 4)}, the "
-                f"adversaries {losses}. A larger distortion changes nothing.",
-            ),
+        entry(
+            "saturation",
+            f"Without any release the authorised party has {figure(curve.saturation_distortion, 4)}, the "
+            f"adversaries {losses}. A larger distortion changes nothing.",
         ),
-        Entry(
-            term="ratio",
-            lines=(
-                "The audited worst loss over the proposition at the target or at the audited distortion, whichever is "
-                "larger: distortion that was spent is not counted as privacy.",
-            ),
+        entry(
+            "ratio",
+            "The audited worst loss over the proposition at the target or at the audited distortion, whichever is "
+            "larger: distortion that was spent is not counted as privacy.",
         ),
-        Entry(
-            term="audit",
-            lines=(
-                "Fresh attackers; the smallest loss any of them reached is reported. Where the best possible attack is "
-                "known, its computed loss is reported, and draws and attackers check it.",
-            ),
+        entry(
+            "audit",
+            "Fresh attackers; the smallest loss any of them reached is reported. Where the best possible attack is "
+            "known, its computed loss is reported, and draws and attackers check it.",
         ),
-        Entry(term="exposure", lines=("capped at that of plain noise" if curve.capped else "not capped",)),
-        Entry(term="device", lines=(curve.device,)),
-        Entry(
-            term="time",
-            lines=(
-                f"{seconds(curve.seconds.compile)} to compile, {seconds(curve.seconds.train)} to train, "
-                f"{seconds(curve.seconds.audit)} to audit",
-            ),
+        entry("exposure", "capped at that of plain noise" if curve.capped else "not capped"),
+        entry("device", curve.device),
+        entry(
+            "time",
+            f"{seconds(curve.seconds.compile)} to compile, {seconds(curve.seconds.train)} to train, "
+            f"{seconds(curve.seconds.audit)} to audit",
         ),
-        Entry(term="seed", lines=(str(curve.seed),)),
+        entry("seed", str(curve.seed)),
     ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from aegis.evaluation.agreement import over_draws
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, figure, percent, seconds
-from aegis.report.page import Entry, Fact, picture, render_page
+from aegis.report.page import Entry, Fact, entry, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.evaluation.agreement import Agreement, Spread
@@ -73,7 +73,7 @@ class FamilyPart:
     every: tuple[SelectorRow, ...]
 
 
-def render_evaluation(evaluation: Evaluation, *, default: str, version: str) -> str:
+def render_evaluation(evaluation: Evaluation, *, default: str) -> str:
     """The page; ``default`` is the selector that ``aegis advise`` uses."""
     selectors, families = evaluation.selectors, evaluation.families
     ours = next((selector for selector in selectors if selector.selector == default), selectors[0])
@@ -82,7 +82,6 @@ def render_evaluation(evaluation: Evaluation, *, default: str, version: str) -> 
     means = over_draws([selectors]) if len(families) > 1 else []
     return render_page(
         "evaluation.html",
-        version=version,
         source=evaluation.name,
         title=f"Choosing from counts · {evaluation.name} · Aegis",
         headline=f"Choosing from counts costs {_two(100 * ours.regret)} points of accuracy here",
@@ -210,34 +209,27 @@ def _ledger(evaluation: Evaluation) -> tuple[Entry, ...]:
     first = golds[0]
     notes = tuple(f"{family.name}: {note}" for family in evaluation.families for note in family.notes)
     return (
-        Entry(term="label", lines=(evaluation.label,)),
-        Entry(term="attributes", lines=(f"{evaluation.attributes:,}",)),
-        *((Entry(term="candidates", lines=notes),) if notes else ()),
+        entry("label", evaluation.label),
+        entry("attributes", f"{evaluation.attributes:,}"),
+        *((entry("candidates", *notes),) if notes else ()),
         *((_drawn(evaluation),) if evaluation.most_draws > 1 else ()),
-        Entry(term="models", lines=(", ".join(first.models),)),
-        Entry(
-            term="splits",
-            lines=(f"{first.splits}, {first.training_rows:,} rows for training, {first.test_rows:,} for testing",),
+        entry("models", ", ".join(first.models)),
+        entry("splits", f"{first.splits}, {first.training_rows:,} rows for training, {first.test_rows:,} for testing"),
+        entry(
+            "reliability",
+            ", ".join(figure(gold.accuracy_reliability) for gold in golds)
+            + " of what differs between candidates would be found again on other splits; nothing can correlate "
+            "with their accuracy by more than the square root of it",
         ),
-        Entry(
-            term="reliability",
-            lines=(
-                ", ".join(figure(gold.accuracy_reliability) for gold in golds)
-                + " of what differs between candidates would be found again on other splits; nothing can correlate "
-                "with their accuracy by more than the square root of it",
-            ),
-        ),
-        Entry(
-            term="how to read it",
-            lines=(
-                "Spearman and Kendall: how well the order of a selector agrees with the order of accuracy, 1 is the "
-                "same order",
-                "regret: the best accuracy minus that of the candidate a selector puts first, in points",
-                "verify-n: the first n by counts, then cheap models on those n",
-                "CPU: from the rows to the choice, counting the table included, for each family anew",
-                "Aegis+1D, Aegis-1D, Sampling and Mascara are the published selectors; exact and pooled say what "
-                "losses are compared with",
-            ),
+        entry(
+            "how to read it",
+            "Spearman and Kendall: how well the order of a selector agrees with the order of accuracy, 1 is the "
+            "same order",
+            "regret: the best accuracy minus that of the candidate a selector puts first, in points",
+            "verify-n: the first n by counts, then cheap models on those n",
+            "CPU: from the rows to the choice, counting the table included, for each family anew",
+            "Aegis+1D, Aegis-1D, Sampling and Mascara are the published selectors; exact and pooled say what "
+            "losses are compared with",
         ),
     )
 
@@ -250,4 +242,4 @@ def _drawn(evaluation: Evaluation) -> Entry:
     lines = [f"{names}: {len(seeds)} times, seeds {seeds[0]} to {seeds[-1]}, on the same splits"]
     if once:
         lines.append(f"{', '.join(once)}: once, nothing in it is drawn at random")
-    return Entry(term="draws", lines=tuple(lines))
+    return entry("draws", *tuple(lines))

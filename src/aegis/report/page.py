@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aegis._version import __version__
 from aegis.data.output import write_text
 from aegis.errors import MissingExtraError
 from aegis.report import figures
@@ -37,12 +38,17 @@ class Entry:
     lines: tuple[str, ...]
 
 
+def entry(term: str, *lines: str) -> Entry:
+    """A term with what stands under it, line by line."""
+    return Entry(term=term, lines=lines)
+
+
 def render_page(template: str, *, folder: Path | None = None, **context: Any) -> str:
     """Fill a template of ours, or one in ``folder`` that extends ours.
 
-    Every text is escaped; only what went through `picture` is taken as markup.
+    Every text is escaped; only what went through `picture` is taken as markup. ``version`` is ours unless it is given.
     """
-    return _environment(folder).get_template(template).render(style=_style(), **context)
+    return _environment(folder).get_template(template).render({"style": _style(), "version": __version__, **context})
 
 
 def picture(svg: str) -> Any:

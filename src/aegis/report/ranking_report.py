@@ -59,13 +59,12 @@ class Heat:
     chart: Any
 
 
-def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
+def render_ranking(ranking: Ranking, summary: Summary) -> str:
     """The page for a ranking and the summary it was made from, as one self-contained HTML document."""
     cards, masked = attribute_cards(ranking, summary), best_masks(ranking)
     return render_page(
         "ranking.html",
         title=f"{ranking.label} · {summary.name} · Aegis",
-        version=version,
         label=ranking.label,
         source=summary.name,
         masked=None if masked is None else masked.configuration,
@@ -82,7 +81,7 @@ def render_ranking(ranking: Ranking, summary: Summary, *, version: str) -> str:
         attributes_text=_attributes_text(ranking, summary),
         changed=[card for card in cards if card.changed],
         unchanged=[card for card in cards if not card.changed],
-        ledger=ledger(ranking, summary, version=version),
+        ledger=ledger(ranking, summary),
     )
 
 

@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aegis._version import __version__
 from aegis.counts.disclosure_rule import FEWEST
 from aegis.learners.goal import goal_called
 from aegis.learners.race_result import kept_words
 from aegis.measures.measure import MEASURES
 from aegis.ranking.rank import BY_ATTRIBUTE
 from aegis.report.figures import amount, count, kept, listed, measured_in, percent, seconds
-from aegis.report.page import Entry, Fact
+from aegis.report.page import Entry, Fact, entry
 
 if TYPE_CHECKING:
     from aegis.counts.summary import Summary
@@ -158,7 +159,7 @@ def _last(ranking: Ranking, last: RankedConfiguration) -> str:
     return f"At the other end, {last.configuration} comes to {amount(last.utility, ranking.unit)}."
 
 
-def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
+def ledger(ranking: Ranking, summary: Summary) -> list[Entry]:
     """What was counted and how it was judged."""
     masks = sum(len({ident for ident, _ in attribute.masked}) for attribute in summary.attributes.values())
     label_masks = f", and {count(len(summary.label_masks), 'mask')} of the label" if summary.label_masks else ""
@@ -168,40 +169,31 @@ def ledger(ranking: Ranking, summary: Summary, *, version: str) -> list[Entry]:
         measured = f"{goal_called(ranking.race.goal).title}; {better}; {ranking.race.goal_reason}"
     over = "of whole configurations" if is_of_whole_configurations(ranking) else "mean over the attributes"
     entries = [
-        Entry(term="source", lines=(summary.name,)),
-        Entry(term="records", lines=(f"{ranking.rows:,}",)),
-        Entry(term="label", lines=(f"{ranking.label}, {count(summary.label_histogram.domain.size, 'value')}",)),
-        Entry(
-            term="attributes counted",
-            lines=(f"{len(summary.attributes):,}: {', '.join(summary.attributes)}",),
+        entry("source", summary.name),
+        entry("records", f"{ranking.rows:,}"),
+        entry("label", f"{ranking.label}, {count(summary.label_histogram.domain.size, 'value')}"),
+        entry("attributes counted", f"{len(summary.attributes):,}: {', '.join(summary.attributes)}"),
+        entry(
+            "left out", *tuple(f"{column}: {reason}" for column, reason in ranking.skipped.items()) or ("no column",)
         ),
-        Entry(
-            term="left out",
-            lines=tuple(f"{column}: {reason}" for column, reason in ranking.skipped.items()) or ("no column",),
+        entry(
+            "configurations",
+            f"{len(ranking.ranking):,}, with {count(masks, 'distinct mask')} of attributes{label_masks}",
         ),
-        Entry(
-            term="configurations",
-            lines=(f"{len(ranking.ranking):,}, with {count(masks, 'distinct mask')} of attributes{label_masks}",),
+        entry("goal" if ranking.race else "measure", measured if ranking.race else f"{measured}; {over}"),
+        entry("compared with", _REFERENCES.get(ranking.reference, ranking.reference)),
+        entry(
+            "summary",
+            _LEVELS.get(str(summary.level), str(summary.level))
+            + ("; masks named by opaque ids" if summary.opaque else ""),
         ),
-        Entry(term="goal" if ranking.race else "measure", lines=(measured if ranking.race else f"{measured}; {over}",)),
-        Entry(term="compared with", lines=(_REFERENCES.get(ranking.reference, ranking.reference),)),
-        Entry(
-            term="summary",
-            lines=(
-                _LEVELS.get(str(summary.level), str(summary.level))
-                + ("; masks named by opaque ids" if summary.opaque else ""),
-            ),
-        ),
-        Entry(term="notes", lines=ranking.notes or ("none",)),
-        Entry(
-            term="shown here",
-            lines=(f"no value with fewer than {FEWEST} records is named, and no record is part of this page",),
-        ),
+        entry("notes", *ranking.notes or ("none",)),
+        entry("shown here", f"no value with fewer than {FEWEST} records is named, and no record is part of this page"),
     ]
     if ranking.timing:
         spent = [f"{_TIMINGS.get(name, name)} {seconds(value)}" for name, value in ranking.timing.items()]
-        entries.append(Entry(term="time", lines=(", ".join(spent),)))
-    entries.append(Entry(term="software", lines=(f"Aegis {version}",)))
+        entries.append(entry("time", ", ".join(spent)))
+    entries.append(entry("software", f"Aegis {__version__}"))
     return entries
 
 

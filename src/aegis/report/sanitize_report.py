@@ -13,7 +13,7 @@ from aegis.candidates.sanitizers.joint import BETWEEN
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
 from aegis.counts.disclosure_rule import named
 from aegis.report.figures import figure, percent
-from aegis.report.page import Entry, Fact, picture, render_page
+from aegis.report.page import Entry, Fact, entry, picture, render_page
 from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_of_table
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ def render_sanitized(
     adversaries: Sequence[Sequence[str]],
     columns: Mapping[str, NDArray[Any]],
     seeded: bool,
-    version: str,
 ) -> str:
     """The page for sanitized columns, as one self-contained HTML document.
 
@@ -70,7 +69,6 @@ def render_sanitized(
     return render_page(
         "sanitize.html",
         title=f"Sanitized {', '.join(names)} · {source} · Aegis",
-        version=version,
         source=source,
         headline=f"{', '.join(names)}: what the authorised party gets, and what others can tell",
         columns=[
@@ -298,27 +296,23 @@ def _ledger(
     )
     return [
         *(
-            Entry(term=f"{name} knows", lines=(", ".join(side) or "nothing but the release",))
+            entry(f"{name} knows", ", ".join(side) or "nothing but the release")
             for name, side in zip(_group_names(len(authorized)), authorized, strict=True)
         ),
-        *(Entry(term=f"adversary {n} knows", lines=(", ".join(side),)) for n, side in enumerate(adversaries, start=1)),
-        Entry(term="method", lines=tuple(f"{column.mechanism.column}: {column.method}" for column in fitted)),
-        Entry(term="proved", lines=tuple(line for column in fitted for line in _proved_lines(column))),
-        Entry(term="rows of the audit", lines=(f"{fitted[0].audit.rows:,} that no attacker was fitted on",)),
-        *([Entry(term="several columns", lines=together)] if len(fitted) > 1 else []),
-        Entry(
-            term="noise",
-            lines=(
-                "from a seed: whoever knows it can undo the release" if seeded else "fresh: it cannot be drawn again",
-                "Do not release the same records twice: whoever averages the releases removes noise.",
-            ),
+        *(entry(f"adversary {n} knows", ", ".join(side)) for n, side in enumerate(adversaries, start=1)),
+        entry("method", *tuple(f"{column.mechanism.column}: {column.method}" for column in fitted)),
+        entry("proved", *tuple(line for column in fitted for line in _proved_lines(column))),
+        entry("rows of the audit", f"{fitted[0].audit.rows:,} that no attacker was fitted on"),
+        *([entry("several columns", *together)] if len(fitted) > 1 else []),
+        entry(
+            "noise",
+            "from a seed: whoever knows it can undo the release" if seeded else "fresh: it cannot be drawn again",
+            "Do not release the same records twice: whoever averages the releases removes noise.",
         ),
-        Entry(
-            term="what this is not",
-            lines=(
-                "The audit speaks for the attackers that ran, one of which knows how the release was made, and for the "
-                "columns that were named. What is proved stands above with what it rests on; where no local "
-                "differential privacy is named there is none, and an adversary that knows more does better.",
-            ),
+        entry(
+            "what this is not",
+            "The audit speaks for the attackers that ran, one of which knows how the release was made, and for the "
+            "columns that were named. What is proved stands above with what it rests on; where no local "
+            "differential privacy is named there is none, and an adversary that knows more does better.",
         ),
     ]

@@ -21,7 +21,7 @@ SHOWN_AT_ONCE = 12
 """So many candidates are listed; the others are there when asked for."""
 
 
-def render_start(started: Started, seen: Look, comparison: Comparison, *, policy: Sequence[str], version: str) -> str:
+def render_start(started: Started, seen: Look, comparison: Comparison, *, policy: Sequence[str]) -> str:
     """The page, as one self-contained HTML document; ``policy`` says what had to hold, line by line.
 
     It names columns and masks, and no value of a record.
@@ -29,7 +29,6 @@ def render_start(started: Started, seen: Look, comparison: Comparison, *, policy
     return render_page(
         "start.html",
         title=f"{started.data} · Aegis",
-        version=version,
         source=started.data,
         headline=sentence(started, comparison),
         why=started.why,

@@ -57,7 +57,6 @@ def render_synthesis(
     private: bool,
     spent: Sequence[SpentRow],
     left_out: Mapping[str, str],
-    version: str,
 ) -> str:
     """The page for made-up rows, as one self-contained HTML document."""
     parts = [
@@ -69,7 +68,6 @@ def render_synthesis(
     return render_page(
         "synthesis.html",
         title=f"Made-up rows · {source} · Aegis",
-        version=version,
         source=source,
         headline=headline,
         facts=list(facts),

@@ -10,7 +10,7 @@ from aegis.operation import word
 from aegis.report.charts.curves import Point, scatter
 from aegis.report.charts.heat_map import heat_map
 from aegis.report.figures import count, figure, percent, seconds
-from aegis.report.page import Entry, Fact, picture, render_page
+from aegis.report.page import Entry, Fact, entry, picture, render_page
 
 if TYPE_CHECKING:
     from aegis.candidates.clusters.outcome import Anonymized
@@ -29,16 +29,13 @@ class Maps:
     first: bool
 
 
-def render_tuning(
-    tuning: GridTuning, *, source: str, data: str, quasi: Sequence[str], sensitive: Sequence[str], version: str
-) -> str:
+def render_tuning(tuning: GridTuning, *, source: str, data: str, quasi: Sequence[str], sensitive: Sequence[str]) -> str:
     """The page for a tuning, as one self-contained HTML document; ``data`` is what its command names."""
     best = tuning.recommended
     secrets = bool(sensitive)
     return render_page(
         "tuning.html",
         title=f"Tuning MO-OBAM · {source} · Aegis",
-        version=version,
         source=source,
         headline=f"{count(best.setting.classes, 'class', 'classes')}, λ {best.setting.trade_off:g}, k {best.setting.k}",
         advice=tuning.advice,
@@ -187,33 +184,20 @@ def _command(data: str, best: Trial, quasi: Sequence[str], sensitive: Sequence[s
 def _ledger(tuning: GridTuning, quasi: Sequence[str], sensitive: Sequence[str]) -> list[Entry]:
     share = max(tuning.classes) / tuning.unique_tuples
     return [
-        Entry(
-            term="records",
-            lines=(f"{tuning.rows:,}, with {tuning.unique_tuples:,} unique tuples of {', '.join(quasi)}",),
+        entry("records", f"{tuning.rows:,}, with {tuning.unique_tuples:,} unique tuples of {', '.join(quasi)}"),
+        entry("sensitive", ", ".join(sensitive) or "none"),
+        entry("k", ", ".join(str(k) for k in tuning.ks)),
+        entry("classes", ", ".join(f"{c:,}" for c in tuning.classes), f"at most {percent(share)} of the unique tuples"),
+        entry(
+            "λ",
+            ", ".join(f"{off:g}" for off in tuning.trade_offs),
+            "where every sensitive attribute is binary the paper's rule prefers the higher ones",
         ),
-        Entry(term="sensitive", lines=(", ".join(sensitive) or "none",)),
-        Entry(term="k", lines=(", ".join(str(k) for k in tuning.ks),)),
-        Entry(
-            term="classes",
-            lines=(", ".join(f"{c:,}" for c in tuning.classes), f"at most {percent(share)} of the unique tuples"),
-        ),
-        Entry(
-            term="λ",
-            lines=(
-                ", ".join(f"{off:g}" for off in tuning.trade_offs),
-                "where every sensitive attribute is binary the paper's rule prefers the higher ones",
-            ),
-        ),
-        Entry(term="l", lines=(str(tuning.l),)),
-        Entry(
-            term="time",
-            lines=(f"{seconds(tuning.seconds_each)} for each setting, {seconds(tuning.seconds)} for all together",),
-        ),
-        Entry(
-            term="words",
-            lines=(
-                "Information loss is on the raw scale. Entropy is that of the worst class, added up over sensitive "
-                "attributes. k holds in every cell: it is a constraint here, not a penalty.",
-            ),
+        entry("l", str(tuning.l)),
+        entry("time", f"{seconds(tuning.seconds_each)} for each setting, {seconds(tuning.seconds)} for all together"),
+        entry(
+            "words",
+            "Information loss is on the raw scale. Entropy is that of the worst class, added up over sensitive "
+            "attributes. k holds in every cell: it is a constraint here, not a penalty.",
         ),
     ]

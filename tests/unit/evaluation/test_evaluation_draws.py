@@ -97,10 +97,10 @@ def test_the_page_says_means_with_their_ends_and_keeps_every_draw() -> None:
     pytest.importorskip("jinja2")
     from aegis.report.evaluation_report import render_evaluation
 
-    once = render_evaluation(evaluation(1), default="ours", version="0")
+    once = render_evaluation(evaluation(1), default="ours")
     assert "Draw 1" not in once
     assert "a note" in once
-    page = render_evaluation(evaluation(2, 1), default="ours", version="0")
+    page = render_evaluation(evaluation(2, 1), default="ours")
     assert "Draw 1 of 2 (seed 0)" in page
     assert "Draw 2 of 2 (seed 1)" in page
     assert "family 0: 2 times, seeds 0 to 1" in page

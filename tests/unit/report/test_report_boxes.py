@@ -15,8 +15,8 @@ from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
 from aegis.data.kind import Kind
 from aegis.errors import OutputError
 from aegis.library.anonymize import anonymize
-from aegis.report.box_tree import box_tree
 from aegis.report.certificate_report import certificate_parts, render_certificate
+from aegis.report.release_pictures import box_tree
 
 
 def boxes_of(nodes: tuple[Cut | Leaf, ...], *, records: int) -> Boxes:

@@ -33,9 +33,7 @@ def _page(*, difference: float, half: float, p: float, tested_on: Any = "release
         between=(), importances=(), trained=4, cpu_seconds=1.0,
     )  # fmt: skip
     releases = {"mdav": {**RISK, "information_loss": 0.01, "seconds": 1.0, "before": RISK}}
-    return render_comparison(
-        comparison, releases, source="table", quasi=["age"], sensitive=[], notes=["a note"], version="0"
-    )
+    return render_comparison(comparison, releases, source="table", quasi=["age"], sensitive=[], notes=["a note"])
 
 
 def test_a_loss_is_named() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis._version import __version__
 from aegis.counts.summary import ConfigurationScores, Level, Summary, reduced
 from aegis.data.kind import Kind
 from aegis.errors import MissingExtraError, OutputError
@@ -79,7 +80,7 @@ def levels(summary: Summary) -> dict[str, Summary]:
 @pytest.mark.parametrize("level", ["2d", "1d", "ranges", "none", "opaque"])
 def test_a_page_stands_alone_at_every_level(people: Summary, level: str) -> None:
     summary = levels(people)[level]
-    html = render_ranking(rank(summary), summary, version="9.8.7")
+    html = render_ranking(rank(summary), summary)
     reader = read(html)
     assert not {"script", "link", "img", "iframe", "object", "image", "use", "foreignobject"} & set(reader.tags)
     names = {name for name, _ in reader.attributes}
@@ -97,7 +98,7 @@ def test_a_page_stands_alone_at_every_level(people: Summary, level: str) -> None
 def test_the_page_says_what_was_done(people: Summary, level: str) -> None:
     summary = levels(people)[level]
     ranking = replace(rank(summary), timing={"counting_seconds": 0.25, "total_seconds": 1.5}, notes=("a note of mine",))
-    said = words(render_ranking(ranking, summary, version="9.8.7"))
+    said = words(render_ranking(ranking, summary))
     for one in ranking.ranking:
         assert one.configuration in said
     for expected in (
@@ -110,7 +111,7 @@ def test_the_page_says_what_was_done(people: Summary, level: str) -> None:
         "higher is better",
         "a note of mine",
         "counting 250 ms, together 1.5 s",
-        "Aegis 9.8.7",
+        f"Aegis {__version__}",
         f"4, with {sum(len(a.masked) for a in summary.attributes.values())} distinct masks",
     ):
         assert expected in said
@@ -134,7 +135,7 @@ def test_the_headline_names_the_best_and_those_like_it(people: Summary) -> None:
         people,
         configurations=tuple(replace(c, name=full[renamed[c.name]]) for c in people.configurations),
     )
-    said = words(render_ranking(ranking, summary, version="1")).replace("\u00a0", " ")
+    said = words(render_ranking(ranking, summary)).replace("\u00a0", " ")
     assert "alpha keeps 87.5 % of what the table says about outcome" in said
     assert "1 of the 3 others cannot be told apart from it on these records: beta." in said
     assert "At the other end, omega keeps 0 %." in said
@@ -144,7 +145,7 @@ def test_the_headline_names_the_best_and_those_like_it(people: Summary) -> None:
 def test_odd_shares_do_not_break_the_page(people: Summary, retained: float | None) -> None:
     ranking = rank(people)
     odd = tuple(replace(one, retained=retained, borrowed=bool(retained and retained > 1)) for one in ranking.ranking)
-    said = words(render_ranking(replace(ranking, ranking=odd), people, version="1"))
+    said = words(render_ranking(replace(ranking, ranking=odd), people))
     assert "nan" not in said.split()
     assert "None" not in said
 
@@ -168,7 +169,7 @@ def test_single_attributes_are_not_shown_in_the_unit_of_whole_configurations(peo
     summary = together(people, 1.408)
     ranking = rank(summary)
     assert ranking.measure == "pair-prediction"
-    html = render_ranking(ranking, summary, version="1")
+    html = render_ranking(ranking, summary)
     said = words(html).replace("\u00a0", " ")
     assert "(bits of information about the label)" in said, "the legend of the heat map"
     assert "Single attributes are shown in bits of information about the label" in said
@@ -183,13 +184,13 @@ def test_more_than_all_is_shown_as_such_and_explained(people: Summary) -> None:
     for summary in (together(people, 1.408), people):
         ranking = rank(summary)
         best = replace(ranking.best, retained=1.408, borrowed=True)
-        html = render_ranking(replace(ranking, ranking=(best, *ranking.ranking[1:])), summary, version="1")
+        html = render_ranking(replace(ranking, ranking=(best, *ranking.ranking[1:])), summary)
         said = words(html).replace("\u00a0", " ")
         assert "140.8 %" not in said
         assert said.count("100 %+") >= 4, "the fact, the plot, the table and the sentence that explains it"
         assert "what exceeds the whole was gained, not kept" in said
         assert ("Taken one by one" in said) == (summary is people)
-    assert "100 %+" not in words(render_ranking(rank(together(people, 0.9)), together(people, 0.9), version="1"))
+    assert "100 %+" not in words(render_ranking(rank(together(people, 0.9)), together(people, 0.9)))
 
 
 @pytest.mark.parametrize("measure", ["chi-square", "g3", "cramers-v", "mutual-information"])
@@ -205,7 +206,7 @@ def test_rounding_is_not_taken_for_a_loss_or_a_gain(people: Summary, measure: st
         )
         for one in ranking.ranking
     )
-    said = words(render_ranking(replace(ranking, ranking=noisy), people, version="1"))
+    said = words(render_ranking(replace(ranking, ranking=noisy), people))
     assert "nothing lost (" in said
     assert "gained below zero" not in said
     assert "gains" not in said
@@ -247,13 +248,13 @@ def test_no_value_of_a_single_record_is_on_the_page(bench: Bench, level: str) ->
     for i in range(len(ranking.ranking)):
         # Every configuration takes its turn as the one whose distributions are drawn.
         turn = replace(ranking, ranking=(ranking.ranking[i], *ranking.ranking[:i], *ranking.ranking[i + 1 :]))
-        html = render_ranking(turn, summary, version="1")
+        html = render_ranking(turn, summary)
         for canary in ("zqxcanary", "zqxcan", "17371", "17,371", "[17370", "4.7331937", "4.733", "1913"):
             assert canary not in html, f"{canary} under {turn.best.configuration}"
 
 
 def test_common_values_are_on_the_page(bench: Bench) -> None:
-    html = render_ranking(rank(planted(bench)), planted(bench), version="1")
+    html = render_ranking(rank(planted(bench)), planted(bench))
     assert "rome" in html  # the test above could not fail if no value were ever shown
 
 
@@ -266,7 +267,7 @@ def test_hostile_names_are_text(bench: Bench) -> None:
         name=evil,
         skipped={evil: evil},
     )
-    html = render_ranking(replace(rank(summary), notes=(evil,)), summary, version=evil)
+    html = render_ranking(replace(rank(summary), notes=(evil,)), summary)
     assert "<script" not in html
     assert evil in "".join(read(html).text)
 
@@ -279,7 +280,7 @@ def test_many_configurations_and_attributes(bench: Bench) -> None:
         f"configuration-{c:03d}": {name: masks[int(rng.integers(4))] for name in columns} for c in range(200)
     }
     summary = bench.summary(columns, rng.choice(["y", "n"], 500).tolist(), configurations)
-    html = render_ranking(rank(summary), summary, version="1")
+    html = render_ranking(rank(summary), summary)
     said = words(html)
     assert len(html) < 1_500_000
     assert "The first 30 of 200 are drawn." in said
@@ -290,7 +291,7 @@ def test_many_configurations_and_attributes(bench: Bench) -> None:
 
 def test_one_attribute_and_one_configuration(bench: Bench) -> None:
     summary = bench.summary({"a": (Kind.TEXT, ["x", "y"] * 20)}, ["y", "n"] * 20, {"only": {}})
-    said = words(render_ranking(rank(summary), summary, version="1"))
+    said = words(render_ranking(rank(summary), summary))
     assert "It is the only configuration that was given" in said
     assert "1 attribute published as it is" in said
 
@@ -301,7 +302,7 @@ def test_ties_are_shown_as_ties(bench: Bench) -> None:
         ["y", "n"] * 20,
         {"one": {}, "two": {"a": "identity"}, "three": {"a": "suppress", "b": "suppress"}},
     )
-    said = words(render_ranking(rank(summary), summary, version="1"))
+    said = words(render_ranking(rank(summary), summary))
     assert "(exactly equal): two." in said
     assert said.count("1= ") == 2
 
@@ -334,7 +335,7 @@ def test_without_jinja_the_install_line_is_printed(people: Summary, monkeypatch:
     monkeypatch.setitem(sys.modules, "markupsafe", None)
     ranking: Ranking = rank(people)
     with pytest.raises(MissingExtraError, match=r"aegis-share\[report\]"):
-        render_ranking(ranking, people, version="1")
+        render_ranking(ranking, people)
 
 
 def test_a_candidate_that_masks_nothing_has_a_place_and_the_attributes_are_those_of_the_best_masks(
@@ -343,8 +344,8 @@ def test_a_candidate_that_masks_nothing_has_a_place_and_the_attributes_are_those
     ranking = rank(people)
     clusters = replace(ranking.best, configuration="mdav", id="", attributes=())
     first = replace(ranking, ranking=(clusters, *ranking.ranking))
-    said = words(render_ranking(first, people, version="1"))
+    said = words(render_ranking(first, people))
     assert "mdav" in said
     assert f"The attributes under {ranking.best.configuration}" in said
-    alone = words(render_ranking(replace(ranking, ranking=(clusters,)), people, version="1"))
+    alone = words(render_ranking(replace(ranking, ranking=(clusters,)), people))
     assert "The attributes under" not in alone

@@ -16,7 +16,7 @@ from aegis.candidates.clusters.joined_classes import secrets_of
 from aegis.candidates.clusters.records import Records
 from aegis.candidates.clusters.units import State, Units
 from aegis.compiled import compiled
-from aegis.privacy.model import SecretShares
+from aegis.privacy.class_bounds import SecretShares
 from aegis.privacy.policy import Policy
 
 

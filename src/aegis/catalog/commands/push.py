@@ -302,7 +302,7 @@ def _check_judged(file: Path, content: Mapping[str, Any]) -> None:
     releases."""
     from aegis.data.schema import Roles
     from aegis.library.ledgers.recognition import known_as_made, made_elsewhere
-    from aegis.library.tables.written import open_written
+    from aegis.library.tables.judging import open_written
 
     if "ledger" in content:
         return  # aegis release judged it, or somebody decided that it is judged alone

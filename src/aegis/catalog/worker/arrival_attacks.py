@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from aegis.catalog.database.tables import Release
 from aegis.counts.answer import ask
 from aegis.counts.disclosure_rule import count_words, shown_count
-from aegis.library.tables.written import Texts, open_written, written_texts
+from aegis.library.tables.judging import Texts, open_written, written_texts
 from aegis.masking.configuration_file import certified_configuration
 
 MOST_HELD = 5

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,37 +118,35 @@ def free_name(source: str, folder: Path) -> Path:
     return path
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where a release is written, for whom, and by which ledger."""
+
+    out: Path
+    ledger: str | Path | None = None
+    recipient: str | None = None
+    despite_ledger: str | None = None
+    overwrite: bool = False
+
+
 def release_candidate(
     data: TableLike,
     made_by: Configuration | Finishing,
+    to: Destination,
     *,
     roles: Roles,
     policy: Mapping[str, Any],
-    out: Path,
     reading: Mapping[str, Any],
-    ledger: str | Path | None = None,
-    recipient: str | None = None,
-    despite_ledger: str | None = None,
-    overwrite: bool = False,
 ) -> GuidedRelease:
     """Release the table by masks, or as boxes or clusters that are judged row by row, attacked before it appears.
 
     Raises, and writes nothing, if it fails.
     """
-    options: dict[str, Any] = {
-        "roles": roles,
-        "policy": policy,
-        "out": out,
-        "attacks": attacks_to_run(roles),
-        "ledger": ledger,
-        "recipient": recipient,
-        "despite_ledger": despite_ledger,
-        "overwrite": overwrite,
-    }
+    attacks = attacks_to_run(roles)
     if isinstance(made_by, Configuration):
-        released = release(data, config=made_by, **options, **reading)
+        released = release(data, config=made_by, roles=roles, policy=policy, attacks=attacks, **asdict(to), **reading)
     elif isinstance(data, str | Path):
-        released = release_finished(data, finishing=made_by, reading=reading, **options)
+        released = release_finished(data, made_by, to, roles=roles, policy=policy, attacks=attacks, reading=reading)
     else:
         raise DataError("boxes and clusters are judged row by row with the ledger of a file; write the table to one")
     figures = AttackFigures.__dataclass_fields__
@@ -201,17 +199,13 @@ def why_not_finished(
 
 def release_finished(
     data: str | Path,
-    *,
     finishing: Finishing,
+    to: Destination,
+    *,
     roles: Roles,
     policy: Mapping[str, Any],
-    out: Path,
     attacks: tuple[str, ...],
     reading: Mapping[str, Any],
-    ledger: str | Path | None = None,
-    recipient: str | None = None,
-    despite_ledger: str | None = None,
-    overwrite: bool = False,
 ) -> Released:
     """Make the table in private and release it; raises `PolicyNotSatisfiedError` where it may not be released."""
     kept = finishing.boxes
@@ -231,13 +225,9 @@ def release_finished(
                 replace(open_dataset(table), name=Path(data).name),
                 policy=policy,
                 rows_of=data,
-                out=out,
                 roles=roles,
                 attacks=attacks,
-                ledger=ledger,
-                recipient=recipient,
-                despite_ledger=despite_ledger,
-                overwrite=overwrite,
+                **asdict(to),
                 **reading,
             )
         except DataError as error:  # no column stayed as it is, so nobody could say which row is which

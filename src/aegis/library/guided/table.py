@@ -26,7 +26,7 @@ from aegis.data.engine import open_dataset
 from aegis.data.schema import Role, Roles
 from aegis.errors import OptionError, RoleError
 from aegis.library.advising.candidate_kinds import CANDIDATES
-from aegis.library.guided.candidate_release import Finishing, GuidedRelease, release_candidate
+from aegis.library.guided.candidate_release import Destination, Finishing, GuidedRelease, release_candidate
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparing import Settings, compare
 from aegis.library.guided.comparison import Comparison
@@ -210,13 +210,15 @@ class OpenTable:
         return release_candidate(
             self.data,
             made_by,
+            Destination(
+                out=Path(out) if out is not None else _temporary() / "released.parquet",
+                ledger=ledger,
+                recipient=recipient,
+                overwrite=overwrite,
+            ),
             roles=self.roles,
             policy=self.policy,
-            out=Path(out) if out is not None else _temporary() / "released.parquet",
             reading=self.reading,
-            ledger=ledger,
-            recipient=recipient,
-            overwrite=overwrite,
         )
 
     def _dataset(self) -> Dataset:

@@ -14,7 +14,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
-from aegis._version import __version__
 from aegis.commands import terminal
 from aegis.commands.start import Start
 from aegis.counts.disclosure_rule import FEWEST
@@ -134,7 +133,6 @@ class Site:
         return render_page(
             "start_web.html",
             title=f"{session.project.data} · Aegis",
-            version=__version__,
             source=session.project.data,
             rows=session.seen.profile.rows,
             decided=decided,
@@ -153,7 +151,6 @@ class Site:
         return render_page(
             "start_hierarchies.html",
             title=f"{session.project.data} · hierarchies · Aegis",
-            version=__version__,
             source=session.project.data,
             problem=session.problem,
             drafts=drafts,

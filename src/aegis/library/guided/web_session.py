@@ -19,7 +19,7 @@ from aegis.data.project import Project
 from aegis.data.schema import NOTATIONS, Role, Roles
 from aegis.errors import AegisError, OptionError, PolicyNotSatisfiedError
 from aegis.inspection.findings import Written
-from aegis.library.guided.candidate_release import free_name
+from aegis.library.guided.candidate_release import Destination, free_name
 from aegis.library.guided.changes import ColumnChange, becomes
 from aegis.library.guided.comparison import Comparison
 from aegis.library.guided.deciding import PURPOSES, USUAL, published_words, with_roles
@@ -264,7 +264,8 @@ class Session:
             out_option = self.options.out
             out = free_name(project.data, project.folder) if out_option is None else project.path_of(str(out_option))
             try:
-                left = release_chosen(project, out, ledger=self.options.ledger, recipient=self.options.recipient)
+                to = Destination(out=out, ledger=self.options.ledger, recipient=self.options.recipient)
+                left = release_chosen(project, to)
             except PolicyNotSatisfiedError as error:
                 self.comparison = next_best(comparison, project, error)
                 self.problem = f"{self.comparison.notes[-1]}; choose again, {self.comparison.recommended} is next"

@@ -17,7 +17,7 @@ from aegis.commands.fields import NO_LEDGER, PathLike, Reading
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
 from aegis.errors import LedgerError, OtherLedgerError
-from aegis.library.tables.written import open_written
+from aegis.library.tables.judging import open_written
 from aegis.operation import word
 from aegis.plural import count
 from aegis.releases.ledger import Ledger, Opening, append, ledger_path, overtaken, read_ledger

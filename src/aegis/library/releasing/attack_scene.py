@@ -27,8 +27,8 @@ from aegis.errors import DataError
 from aegis.inspection.telling import known_values, told_columns
 from aegis.library.ledgers.earlier_promises import configuration_of, masks_behind
 from aegis.library.ledgers.earlier_releases import EarlierReleases
+from aegis.library.tables.judging import open_written, written_texts
 from aegis.library.tables.masked_data import all_masks, masked_data
-from aegis.library.tables.written import open_written, written_texts
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.masking.masks.suppress import STAR

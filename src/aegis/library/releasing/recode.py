@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aegis._version import __version__
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
 from aegis.candidates.boxes.in_words import column_recodings
 from aegis.candidates.boxes.recoding import FORMAT, Boxes
@@ -35,13 +33,12 @@ from aegis.data.output import PRIVATE, PUBLIC, drafts_of
 from aegis.data.schema import Roles
 from aegis.errors import AnonymizerError, LabelError, RoleError, VerificationError
 from aegis.library.ledgers.recognition import note_made_of
-from aegis.library.tables.judging import by_person, classes_of, read_policy
+from aegis.library.tables.judging import by_person, check_written, classes_of, open_written, read_policy
 from aegis.library.tables.opening import find_hierarchies
 from aegis.library.tables.unlisted import unlisted
-from aegis.library.tables.written import check_written, open_written
 from aegis.privacy.judgement import Judgement, certified
 from aegis.privacy.policy import Policy, Suppressed
-from aegis.releases.certificate import FORMAT_VERSION, MEASURED, Certificate, certificate_paths
+from aegis.releases.certificate import MEASURED, Certificate, certificate_head, certificate_paths
 from aegis.releases.write import WrittenFile, look_into, write_rows
 
 
@@ -177,8 +174,8 @@ def write_recoded(done: Recoded, dataset: Dataset, options: Anonymize, table: pa
 
 def _page(certificate: Certificate, boxes: Boxes) -> str:
     """The certificate's page, with the picture of the tree."""
-    from aegis.report.box_tree import box_tree  # an extra
     from aegis.report.certificate_report import render_certificate
+    from aegis.report.release_pictures import box_tree  # an extra
 
     return render_certificate(certificate.content, tree=box_tree(boxes))
 
@@ -228,19 +225,20 @@ def recoded_certificate(
     """What is promised of a table of boxes; it names the boxes by their hash and holds no value of theirs."""
     return Certificate(
         content={
-            MEASURED: FORMAT_VERSION,
-            "software": {"aegis": __version__, "engine": dataset.backend.name},
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "release": {
-                "name": out.name,
-                "sha256": file.sha256,
-                "bytes": file.bytes,
-                "rows": measured.records,
-                "columns": list(dataset.schema.names),
-                "left_out": [],
-                "shuffled": False,
-            },
-            "source": {"name": dataset.name, "rows": boxes.records},
+            **certificate_head(
+                MEASURED,
+                release={
+                    "name": out.name,
+                    "sha256": file.sha256,
+                    "bytes": file.bytes,
+                    "rows": measured.records,
+                    "columns": list(dataset.schema.names),
+                    "left_out": [],
+                    "shuffled": False,
+                },
+                source={"name": dataset.name, "rows": boxes.records},
+                engine=dataset.backend.name,
+            ),
             "roles": {
                 **roles.to_mapping(),
                 "unlisted_are_insensitive": list(unlisted(dataset.schema, roles)),

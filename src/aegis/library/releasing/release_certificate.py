@@ -10,7 +10,6 @@ misses one of them, nothing is listed: a second list beside the first would tell
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import numpy as np
 
-from aegis._version import __version__
 from aegis.commands.release import Release
 from aegis.counts.answer import ask, encode
 from aegis.counts.class_table import ClassTable
@@ -45,7 +43,7 @@ from aegis.masking.transition import Partition, transition
 from aegis.measures.leave_one_out import leave_one_out_information
 from aegis.privacy.judgement import Judgement, certified
 from aegis.privacy.policy import Suppressed
-from aegis.releases.certificate import FORMAT_VERSION, MEASURED, Certificate
+from aegis.releases.certificate import MEASURED, Certificate, certificate_head
 from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_digest import OWN
 from aegis.releases.write import PLACE, TableAddress, is_url
@@ -81,21 +79,22 @@ def certificate_of(
     stated = _stated(source, counts, judged)
     return Certificate(
         content={
-            MEASURED: FORMAT_VERSION,
-            "software": {"aegis": __version__, "engine": dataset.backend.name},
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "release": {
-                "name": TableAddress.parse(str(out)).table if is_url(out) else Path(out).name,
-                "sha256": draft.sha256,
-                "bytes": draft.bytes,
-                "rows": measured.records,
-                "columns": [
-                    name for name in counts.published.table.columns if name != PLACE and not name.startswith(OWN)
-                ],
-                "left_out": list(source.left_out),
-                "shuffled": options.shuffle,
-            },
-            "source": {"name": dataset.name, "rows": counts.classes.records},
+            **certificate_head(
+                MEASURED,
+                release={
+                    "name": TableAddress.parse(str(out)).table if is_url(out) else Path(out).name,
+                    "sha256": draft.sha256,
+                    "bytes": draft.bytes,
+                    "rows": measured.records,
+                    "columns": [
+                        name for name in counts.published.table.columns if name != PLACE and not name.startswith(OWN)
+                    ],
+                    "left_out": list(source.left_out),
+                    "shuffled": options.shuffle,
+                },
+                source={"name": dataset.name, "rows": counts.classes.records},
+                engine=dataset.backend.name,
+            ),
             **({} if options.for_ is None else {"for": options.for_}),
             "roles": {
                 **source.roles.to_mapping(),

@@ -22,8 +22,8 @@ from aegis.data.yaml_text import dump
 from aegis.errors import OptionError, PolicyNotSatisfiedError
 from aegis.inspection.telling import Tells, known_values
 from aegis.library.releasing.release_source import ReleaseCounts, Source, judged_kinds
+from aegis.library.tables.judging import check_written, open_written
 from aegis.library.tables.masked_data import MaskedData, mapping_text
-from aegis.library.tables.written import check_written, open_written
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import to_mapping
 from aegis.masking.mask import Mask
@@ -32,6 +32,7 @@ from aegis.releases.certificate import Certificate, certificate_paths
 from aegis.releases.row_digest import OWN, POSITION, sha256_of_table
 from aegis.releases.signature import sign, signature_path
 from aegis.releases.write import TableAddress, check_format, draft_table, is_url, look_into, write_table
+from aegis.result import plain
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -257,19 +258,6 @@ def as_certified(results: Sequence[AttackResult]) -> list[dict[str, object]]:
 
     ``releases_seen`` is 1 where an attack was run on the table alone, and more where also on what was out already.
     """
-    return [
-        {
-            "name": result.name,
-            "knows": result.knows,
-            "releases_seen": result.releases_seen,
-            "people": result.people,
-            "singled_out": result.singled_out,
-            "right": result.right,
-            "baseline": result.baseline,
-            "interval": list(result.interval),
-            "exposed_share": result.exposed_share,
-            "limit": result.limit,
-            "not_applicable": result.not_applicable,
-        }
-        for result in results
-    ]
+    figures = ("people", "singled_out", "right", "baseline", "interval", "exposed_share", "limit", "not_applicable")
+    stated = ("name", "knows", "releases_seen", *figures)
+    return [{name: plain(getattr(result, name)) for name in stated} for result in results]

@@ -7,7 +7,6 @@ later release is judged by it, from which it tells less.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -18,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from aegis._version import __version__
 from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
 from aegis.candidates.sanitizers.caps import CERTAIN
 from aegis.candidates.sanitizers.determined import CERTAIN_CAP, VALUE_CAP
@@ -46,7 +44,7 @@ from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
 from aegis.privacy.policy import Policy, narrowed, without
 from aegis.privacy.together import SHOWN, Together
-from aegis.releases.certificate import SANITIZED, Certificate, certificate_paths, digest, hash_of
+from aegis.releases.certificate import SANITIZED, Certificate, certificate_head, certificate_paths, digest, hash_of
 from aegis.releases.ledger import read_ledger
 from aegis.releases.ledger_entry import RecordedRelease
 from aegis.releases.row_digest import read_row_classes
@@ -342,7 +340,6 @@ def write_files(
             adversaries=adversaries,
             columns={column.mechanism.column: columns[column.mechanism.column] for column in fitted},
             seeded=result.seeded,
-            version=__version__,
         )
     content: dict[str, Any] | None = None
     modes = [PUBLIC if name in PUBLIC_FILES else PRIVATE for name in paths]
@@ -394,11 +391,11 @@ def _certificate_content(
     """What the release promises: recipients, sanitizers with their caps and audits, and what was written."""
     rules = None if options.policy is None else read_policy(options.policy)
     return {
-        SANITIZED: 1,
-        "software": {"aegis": __version__},
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "release": {"name": Path(str(options.out)).name, "sha256": hash_of(draft), "rows": result.rows},
-        "source": {"name": result.source},
+        **certificate_head(
+            SANITIZED,
+            release={"name": Path(str(options.out)).name, "sha256": hash_of(draft), "rows": result.rows},
+            source={"name": result.source},
+        ),
         "recipients": {
             "adversaries": [list(side) for side in adversaries],
             "authorized": list(options.authorized),

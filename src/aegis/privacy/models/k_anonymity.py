@@ -10,18 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import (
-    MODELS,
-    ROUNDING,
-    ClassBounds,
-    ClassModel,
-    Range,
-    Rule,
-    Scores,
-    SecretShares,
-    Written,
-    shares_of,
-)
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Range, Rule, Scores, Written, shares_of
 from aegis.privacy.verdict import Bound, percent
 
 

@@ -9,19 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import (
-    MODELS,
-    ROUNDING,
-    ClassBounds,
-    ClassModel,
-    Outweighed,
-    Range,
-    Rule,
-    Scores,
-    SecretShares,
-    Written,
-    most_alike_of,
-)
+from aegis.privacy.class_bounds import ClassBounds, Outweighed, SecretShares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, Range, Rule, Scores, Written, most_alike_of
 from aegis.privacy.verdict import Bound
 
 _SOURCE = "Machanavajjhala et al. 2007"

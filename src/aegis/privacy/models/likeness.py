@@ -9,19 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from aegis.counts.class_table import ClassTable
-from aegis.privacy.model import (
-    MODELS,
-    ROUNDING,
-    ClassBounds,
-    ClassModel,
-    OneOf,
-    Range,
-    Rule,
-    Scores,
-    SecretShares,
-    Written,
-    shares_of,
-)
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, OneOf, Range, Rule, Scores, Written, shares_of
 from aegis.privacy.verdict import Bound
 
 

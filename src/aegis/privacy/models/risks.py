@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import group_rows
 from aegis.errors import MeasureError, PolicyError
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
 from aegis.privacy.model import (
     MODELS,
     ROUNDING,
-    ClassBounds,
     ClassModel,
     Model,
     Range,
     Rule,
     Scores,
-    SecretShares,
     ShareModel,
     Written,
     most_alike_of,

@@ -25,19 +25,8 @@ from aegis.counts.content import Content
 from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.transition import Partition
-from aegis.privacy.model import (
-    MODELS,
-    ROUNDING,
-    ClassBounds,
-    ClassModel,
-    OneOf,
-    Range,
-    Rule,
-    Scores,
-    SecretShares,
-    Written,
-    drawn_of,
-)
+from aegis.privacy.class_bounds import ClassBounds, SecretShares
+from aegis.privacy.model import MODELS, ROUNDING, ClassModel, OneOf, Range, Rule, Scores, Written, drawn_of
 from aegis.privacy.verdict import Bound
 
 
