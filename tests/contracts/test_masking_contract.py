@@ -14,7 +14,7 @@ from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, Mask, PermutingMask, ValueMask
 from aegis.masking.masks.bucketize import Bucketize
-from aegis.masking.masks.dates import DateRanges
+from aegis.masking.masks.date_ranges import DateRanges
 from aegis.masking.transition import Channel, Partition, transition
 
 VALUES: dict[Kind, list[Any]] = {

@@ -27,7 +27,8 @@ from aegis.data.kind import Kind
 from aegis.errors import MaskError
 from aegis.masking.mask import MASKS, Mask
 from aegis.masking.masks.bucketize import Bucketize
-from aegis.masking.masks.dates import DateRanges, DateTruncate
+from aegis.masking.masks.date_ranges import DateRanges
+from aegis.masking.masks.date_truncate import DateTruncate
 from aegis.masking.masks.digits import EraseDigits, StarDigits
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity

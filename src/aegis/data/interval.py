@@ -45,13 +45,6 @@ class Interval:
         right = "]" if self.closed_high and math.isfinite(self.high) else ")"
         return f"{left}{show_end(self.low)}, {show_end(self.high)}{right}"
 
-    @property
-    def middle(self) -> float:
-        """A number to stand for the interval; the finite end where the other is not."""
-        if math.isinf(self.low) or math.isinf(self.high):
-            return self.high if math.isinf(self.low) else self.low
-        return (self.low + self.high) / 2
-
     @classmethod
     def parse(cls, text: str) -> Interval | None:
         """Read an interval in any common notation; None if it is not one.

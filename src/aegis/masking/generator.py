@@ -22,7 +22,7 @@ from aegis.errors import ConfigurationError, InputError
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import MASKS, Mask
 from aegis.masking.masks.bucketize import Bucketize
-from aegis.masking.masks.dates import DateTruncate
+from aegis.masking.masks.date_truncate import DateTruncate
 from aegis.masking.masks.digits import MOST_DIGITS, EraseDigits, StarDigits
 from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.limits import BottomCode, TopCode

@@ -303,7 +303,6 @@ class _State:
             shown_as=distinct % width,
             part_of=part_of,
             verdicts=verdicts,
-            is_whole=is_whole,
             failing=failing,
             absent=absent,
         )
@@ -319,7 +318,6 @@ class _Parts:
     shown_as: Codes
     part_of: Codes
     verdicts: tuple[Verdict, ...]
-    is_whole: NDArray[np.bool_]
     failing: NDArray[np.bool_]
     absent: int
 

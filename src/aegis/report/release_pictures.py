@@ -1,5 +1,4 @@
-"""Releases as pictures: a mixture as a map from the private value to the released one, a table as a heat map, boxes as a
-tree.
+"""Releases as pictures: a mixture as a map of private to released values, a table as a heat map, boxes as a tree.
 
 Each line of the tree is one more cut; a field is as wide as the records in it. Edges of numbers and dates stand in the
 release itself and are written; categories are counted and not named, as on every page of a certificate. Of a box that

@@ -10,7 +10,7 @@ import pytest
 
 from aegis.data.kind import Kind
 from aegis.errors import MaskError
-from aegis.masking.masks.dates import DateRanges
+from aegis.masking.masks.date_ranges import DateRanges
 
 
 def test_days_that_yaml_read_and_days_in_quotes_are_the_same_edges() -> None:

@@ -18,7 +18,7 @@ from aegis.data.domain import Domain, show
 from aegis.data.kind import Kind
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
-from aegis.masking.masks.dates import DateTruncate
+from aegis.masking.masks.date_truncate import DateTruncate
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.stars import StarTrailing
 

@@ -13,7 +13,7 @@ from aegis.data.kind import Kind
 from aegis.masking.grid import edge_between, moment_between
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
-from aegis.masking.masks.dates import DateRanges
+from aegis.masking.masks.date_ranges import DateRanges
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.suppress import Suppress
