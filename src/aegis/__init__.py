@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from aegis.library.curve import curve_binary as curve_binary
     from aegis.library.curve import curve_gaussian as curve_gaussian
     from aegis.library.evaluate import evaluate as evaluate
+    from aegis.library.exposure import exposure as exposure
     from aegis.library.guided.table import open as open
-    from aegis.library.inspect import hierarchies as hierarchies
+    from aegis.library.hierarchies import hierarchies as hierarchies
     from aegis.library.inspect import inspect as inspect
     from aegis.library.key import key_new as key_new
     from aegis.library.key import key_show as key_show
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from aegis.library.ledger import ledger_forget as ledger_forget
     from aegis.library.ledger import ledger_limit as ledger_limit
     from aegis.library.ledger import ledger_show as ledger_show
+    from aegis.library.merge import merge as merge
     from aegis.library.reconstruct import reconstruct as reconstruct
     from aegis.library.reference import list_masks as list_masks
     from aegis.library.reference import list_measures as list_measures
@@ -56,8 +58,6 @@ if TYPE_CHECKING:
     from aegis.library.sanitize import sanitize as sanitize
     from aegis.library.search import search as search
     from aegis.library.start import start as start
-    from aegis.library.summarize import exposure as exposure
-    from aegis.library.summarize import merge as merge
     from aegis.library.summarize import summarize as summarize
     from aegis.library.synthesize import synthesize as synthesize
     from aegis.library.tune import tune as tune
@@ -86,8 +86,8 @@ _HOMES: dict[str, str] = {
     "demo": "aegis.library.clinic",
     "diff": "aegis.library.configurations",
     "evaluate": "aegis.library.evaluate",
-    "exposure": "aegis.library.summarize",
-    "hierarchies": "aegis.library.inspect",
+    "exposure": "aegis.library.exposure",
+    "hierarchies": "aegis.library.hierarchies",
     "generate": "aegis.library.configurations",
     "inspect": "aegis.library.inspect",
     "ledger_add": "aegis.library.ledger",
@@ -99,7 +99,7 @@ _HOMES: dict[str, str] = {
     "list_masks": "aegis.library.reference",
     "list_measures": "aegis.library.reference",
     "load_configurations": "aegis.masking.configuration_file",
-    "merge": "aegis.library.summarize",
+    "merge": "aegis.library.merge",
     "open": "aegis.library.guided.table",
     "open_dataset": "aegis.data.engine",
     "pull": "aegis.catalog.commands.pull",

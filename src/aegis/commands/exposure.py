@@ -25,7 +25,7 @@ class Expose(Options):
     k: Annotated[int, Option("Cells of fewer records count as small.", minimum=1)] = 5
 
 
-@command("exposure", Expose, run="aegis.library.summarize:exposure", group=JUDGE)
+@command("exposure", Expose, run="aegis.library.exposure:exposure", group=JUDGE)
 def show(exposure: Exposure, options: Expose) -> None:
     """The attributes, those that expose most first."""
     ordered = sorted(exposure.attributes, key=lambda a: (-a.records_below_k, -a.records_below_k_with_label))

@@ -12,7 +12,7 @@ from aegis.commands.fields import Data, HierarchiesLike, PathLike, Person, WithR
 from aegis.operation import Option
 
 if TYPE_CHECKING:
-    from aegis.library.inspect import HierarchyPreview
+    from aegis.library.hierarchies import HierarchyPreview
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class MakeHierarchies(WithRoles):
     overwrite: Annotated[bool, replacing("out")] = False
 
 
-@command("hierarchies", MakeHierarchies, run="aegis.library.inspect:hierarchies", group=CHOOSE)
+@command("hierarchies", MakeHierarchies, run="aegis.library.hierarchies:hierarchies", group=CHOOSE)
 def show(preview: HierarchyPreview, options: MakeHierarchies) -> None:
     """One line for each level of each column, with the groups it leaves."""
     counted = "people" if preview.unit else "records"

@@ -31,7 +31,7 @@ def as_json(summary: Summary, options: Merge) -> dict[str, Any]:
     return description(summary, options.out)
 
 
-@command("merge", Merge, run="aegis.library.summarize:merge", group=CHOOSE, json=as_json, one_of=("out",))
+@command("merge", Merge, run="aegis.library.merge:merge", group=CHOOSE, json=as_json, one_of=("out",))
 def show(summary: Summary, options: Merge) -> None:
     """What the folder now holds, and what can be done with it."""
     show_summary(summary, options.out)

@@ -1,36 +1,26 @@
-"""Summaries: a table counted under its configurations, which is what a provider sends to a publisher instead of rows.
-
-A new partition is counted alone and added, providers add their counts without showing each other rows, and what
-published summaries reveal together is laid over each other.
-"""
+"""Count a table under its configurations: what a provider sends to a publisher instead of rows."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aegis.commands.exposure import Expose
-from aegis.commands.merge import Merge
 from aegis.commands.summarize import Summarize
-from aegis.counts.addition import add_summaries, check_addable, count_part
 from aegis.counts.collect import count_table
-from aegis.counts.exposure import Exposure
-from aegis.counts.exposure import exposure as exposure_of
-from aegis.counts.folder import check_summary_free, read_summary, write_summary
+from aegis.counts.folder import check_summary_free, write_summary
 from aegis.counts.joint import TableCounts
 from aegis.counts.named_from import named_from
 from aegis.counts.protect import add_noise, merge_small
 from aegis.counts.protection import Protection
-from aegis.counts.summary import Level, Summary, configuration_of, mask_counts, reduced
+from aegis.counts.summary import Level, Summary, mask_counts, reduced
 from aegis.data.dataset import Dataset
-from aegis.errors import MeasureError, OutputError, PolicyNotSatisfiedError, SummaryError
+from aegis.errors import MeasureError, PolicyNotSatisfiedError
 from aegis.library.advising.scores import CONTINUOUS_BINS, pair_scores, race_configurations, sample_for_masks
 from aegis.library.ledgers.budgets import SharedBudget, reason_to_spend, shared_budget
 from aegis.library.ledgers.constraints import Constraints, judging
+from aegis.library.merge import append_part
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
 from aegis.library.tables.proposals import check_proposing, propose
@@ -189,92 +179,3 @@ def _race(
         progress=options.progress,
     )
     return raced.to_json()
-
-
-def append_part(options: Summarize) -> Summary:
-    """Count the data alone, as the summary in the folder ``append`` was counted, and add it there (or write ``out``).
-
-    The label, the configurations, the level and the ranges of numbers are those of the folder. ``part`` names the new
-    rows (the data's own name otherwise); a name that was added before is refused, so that nothing is counted twice.
-    """
-    assert options.append is not None
-    folder = Path(options.append)
-    recorded = read_summary(folder)
-    check_addable(recorded, f"the summary {recorded.name}")
-    dataset = open_table(options.data, options)
-    name = options.part or dataset.name
-    _check_new(recorded, name)
-    counted = count_part(dataset, recorded, progress=options.progress)
-    configurations = [configuration_of(recorded, configuration.name) for configuration in recorded.configurations]
-    added = mask_counts(counted, configurations, name=name)
-    with _alone(folder):
-        recorded = read_summary(folder)  # another part may have been added while this one was counted
-        _check_new(recorded, name)
-        whole = add_summaries([recorded, reduced(added, level=recorded.level)])
-        if options.out is None:
-            write_summary(whole, folder, overwrite=True)
-        else:
-            write_summary(whole, Path(options.out), overwrite=options.overwrite)
-    return whole
-
-
-@operation(Merge)
-def merge(options: Merge) -> Summary:
-    """Add summaries of different rows, made under the same configurations; write the sum to ``out`` if it is given.
-
-    Example::
-
-        rows = pandas.read_csv("clinic.csv", dtype={"zip": str}).drop(columns="patient")
-        asked = {"label": "health", "configs": "configurations/light.yaml", "race": False}
-        aegis.merge([aegis.summarize(rows[:600], **asked), aegis.summarize(rows[600:], **asked)])
-    """
-    folders = [Path(part).resolve() for part in options.summaries if not isinstance(part, Summary)]
-    if len(set(folders)) < len(folders):
-        raise SummaryError("a summary is named twice, and its rows would count twice; name each once")
-    parts = [part if isinstance(part, Summary) else read_summary(Path(part)) for part in options.summaries]
-    whole = add_summaries(parts, name=options.name)
-    if options.out is not None:
-        write_summary(whole, Path(options.out), overwrite=options.overwrite)
-    return whole
-
-
-def _check_new(recorded: Summary, name: str) -> None:
-    if name in (recorded.parts or (recorded.name,)):
-        raise SummaryError(
-            f"a part called {name!r} is in the summary already; if these are other rows give them a name of their own "
-            "with --part"
-        )
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else adds to the folder meanwhile; where the system has no locks, the last one to write wins."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)  # the folder itself stays; the files in it are replaced
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise OutputError(f"somebody else is adding to {folder} at this moment; try again") from None
-        yield
-    finally:
-        os.close(handle)
-
-
-@operation(Expose)
-def exposure(options: Expose) -> Exposure:
-    """Lay everything that a summary publishes of each attribute over each other, and count the cells below ``k``.
-
-    Opaque masks cannot be laid over each other: each is then looked at alone, and ``caveat`` says what that misses.
-
-    Example::
-
-        aegis.summarize("clinic.csv", configs="configurations", out="summary", race=False)
-        aegis.exposure("summary", k=30)
-    """
-    summary = options.summary if isinstance(options.summary, Summary) else read_summary(Path(options.summary))
-    return exposure_of(summary, k=options.k)

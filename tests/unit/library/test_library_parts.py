@@ -15,7 +15,7 @@ import aegis
 from aegis.command_line import call
 from aegis.counts import folder as folders
 from aegis.errors import OptionError, OutputError, SummaryError
-from aegis.library import summarize as summaries
+from aegis.library import merge as merge_module
 
 
 def _rows(rows: int, seed: int) -> pa.Table:
@@ -140,7 +140,7 @@ def test_a_crash_leaves_the_folder_as_it_was(
 def test_two_at_once_do_not_overwrite_each_other(months: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "counts"
     aegis.summarize(months[0], label="ill", generate=3, race=False, out=folder)
-    with summaries._alone(folder), pytest.raises(OutputError, match="somebody else"):
+    with merge_module._alone(folder), pytest.raises(OutputError, match="somebody else"):
         aegis.summarize(months[1], append=folder)
 
 

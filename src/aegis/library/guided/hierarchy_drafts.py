@@ -16,7 +16,7 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import TOP, Hierarchy, file_name, hierarchy_files
 from aegis.data.output import draft_of
 from aegis.errors import HierarchyError
-from aegis.library.inspect import LevelPreview, column_chain, level_preview
+from aegis.library.hierarchies import LevelPreview, column_chain, level_preview
 
 _MOST_SHOWN = 60
 
