@@ -24,7 +24,7 @@ def named_from(dataset: Dataset, unit: str | None) -> int:
     """
     if unit is None:
         return 0
-    dataset.schema.kind(unit)  # says which columns there are if it is not one of them
+    dataset.schema.check(unit)
     person = PERSON if PERSON in dataset.table.columns else unit
     people = dataset.table.group_by(person).aggregate(**{_COUNT: ibis._.count()})
     answer = ask(people.order_by(ibis.desc(_COUNT)).limit(FEWEST - 1))

@@ -84,8 +84,7 @@ def open_dataset(
         opened = as_values(opened, notation, name=name, missing=missing)
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
     dataset = replace(as_dataset(opened, name=name, roles=merged, missing=missing), orders=beside.order)
-    for column in beside.order:
-        dataset.schema.kind(column)  # says which columns there are if it is not one of them
+    dataset.schema.check(*beside.order)
     if engine is None and _is_parquet(source) and not notation.columns:
         return replace(dataset, blocks=blocks_of(dataset.table, opened, Path(source), missing=missing))
     return dataset

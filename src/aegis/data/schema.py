@@ -7,7 +7,7 @@ text to another, and ``03/04/2024`` is a day in March or in April: nothing is gu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from aegis.data.kind import Kind
 from aegis.data.yaml_text import MARK, part_of, read_mapping
-from aegis.errors import DataError, RoleError
+from aegis.errors import AegisError, DataError, RoleError
 
 NOTATIONS = ("decimal_comma", "day_first", "month_first")
 """How a column may be written: the names of the options, and the keys of a roles file."""
@@ -62,6 +62,17 @@ class Column:
     kind: Kind
 
 
+def check_columns(names: Iterable[str], there: Collection[str], *, error: type[AegisError] = RoleError) -> None:
+    """Raise for the first name that is none of the columns that are ``there``."""
+    for name in names:
+        if name not in there:
+            raise error(_no_column(name, there))
+
+
+def _no_column(name: str, there: Collection[str]) -> str:
+    return f"there is no column {name!r}; the columns are {', '.join(there)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
     """The columns of a table, in order."""
@@ -82,7 +93,11 @@ class Schema:
         for column in self.columns:
             if column.name == name:
                 return column.kind
-        raise RoleError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
+        raise RoleError(_no_column(name, self.names))
+
+    def check(self, *names: str, error: type[AegisError] = RoleError) -> None:
+        """Raise unless all these columns are there; the error says which there are."""
+        check_columns(names, self.names, error=error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

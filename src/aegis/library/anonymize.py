@@ -218,7 +218,7 @@ def _label_values(
     if not options.label:
         return None
     (name,) = options.label
-    kind = dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    kind = dataset.schema.kind(name)
     if name in quasi:
         raise LabelError(f"the label {name!r} is quasi-identifying, so it would be averaged itself; choose another")
     values = table[name].to_pylist()
@@ -235,7 +235,7 @@ def _hiding(dataset: Dataset, person: str | None) -> Dataset:
     """The dataset where the column that says whose records they are is identifying: it is not published."""
     if person is None:
         return dataset
-    dataset.schema.kind(person)  # says which columns there are if it is not one of them
+    dataset.schema.check(person)
     role = dataset.roles.get(person)
     if role not in (None, Role.IDENTIFYING):
         raise RoleError(f"people are counted by {person!r}, which is named {role.value}; it is identifying")

@@ -71,7 +71,7 @@ def attack(options: AttackOptions) -> Attacked:
         )
     original = open_table(options.original, options)
     if unit is not None:
-        original.schema.kind(unit)  # says which columns there are if it is not one of them
+        original.schema.check(unit)
     roles = roles_with(original, None, label=options.label)
     if policy is not None:
         roles = policy.roles_in(original.schema, roles)

@@ -229,8 +229,7 @@ def _published(
 def _check_roles(dataset: Dataset, label: str | None, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
     if label is None:
         raise LabelError("no label is named; say which column is to be predicted with --label")
-    for name in (label, *quasi, *sensitive):
-        dataset.schema.kind(name)
+    dataset.schema.check(label, *quasi, *sensitive)
     if not quasi:
         raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
     if label in quasi:

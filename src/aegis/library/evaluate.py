@@ -12,13 +12,12 @@ import numpy as np
 from aegis.commands.evaluate import RELEASED, Evaluate
 from aegis.counts.collect import count_table
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import TableCounts
 from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import mask_counts
 from aegis.data.output import check_free
 from aegis.errors import ConfigurationError, InputError, LabelError
 from aegis.evaluation.agreement import agreement, random_choice
-from aegis.evaluation.coded_rows import CodedRows, read_rows
+from aegis.evaluation.coded_rows import read_rows
 from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
 from aegis.evaluation.gold import Candidate, gold_of
 from aegis.evaluation.models import GOLD_MODELS, check_models
@@ -100,20 +99,16 @@ def evaluate(options: Evaluate) -> Evaluation:
     )
     with ResultCache(None if options.cache is None else Path(options.cache)) as store:
         judge = _Judge(
-            name=dataset.name,
-            counted=counted,
+            source=source,
+            options=options,
             pairs=pairs,
             counting_seconds=counting_seconds,
             pair_seconds=pair_seconds,
             sample=sample,
             sampling_seconds=sampling_seconds,
-            rows=rows,
             models=models,
             plan=plan,
-            shortlist=options.shortlist,
             store=store,
-            jobs=options.jobs,
-            progress=options.progress,
         )
         judged = tuple(judge.family(draws) for draws in families)
     evaluation = Evaluation(
@@ -157,20 +152,16 @@ def _families(options: Evaluate, source: FamilySource, configurations: list[Conf
 class _Judge:
     """What every family is judged with."""
 
-    name: str
-    counted: TableCounts
+    source: FamilySource
+    options: Evaluate
     pairs: PairTables | None
     counting_seconds: float
     pair_seconds: float
     sample: Sample | str
     sampling_seconds: float
-    rows: CodedRows
     models: tuple[str, ...]
     plan: SplitPlan
-    shortlist: int
     store: ResultCache
-    jobs: int
-    progress: Progress | None
 
     def family(self, draws: Sequence[Family]) -> EvaluatedFamily:
         judged = tuple(
@@ -186,48 +177,50 @@ class _Judge:
             return self.sample
         if family.tables:
             return "the race is left out: tables that no mask made have no rows in its sample; see advise --tables"
-        if any(self.counted.label in configuration.columns for configuration in family.configurations):
+        if any(self.source.counted.label in configuration.columns for configuration in family.configurations):
             return "the race is left out: some configurations mask the label"
         return None
 
     def _draw(self, family: Family, which: str) -> EvaluatedDraw:
         selections = self._selections(family)
-        candidates = [Candidate(rows=self.rows, configuration=candidate) for candidate in family.configurations]
+        candidates = [Candidate(rows=self.source.rows, configuration=candidate) for candidate in family.configurations]
         candidates += [
             Candidate(rows=candidate.rows, configuration=candidate.configuration) for candidate in family.tables
         ]
         gold = gold_of(
             candidates,
-            label=self.counted.label,
+            label=self.source.counted.label,
             models=self.models,
             plan=self.plan,
             cache=self.store,
-            jobs=self.jobs,
+            jobs=self.options.jobs,
             progress=self._told(f"{family.name}, {which}"),
         )
         agreements = [agreement(s.selector, s.scores, gold.accuracies, cpu_seconds=self._spent(s)) for s in selections]
-        if self.shortlist:
+        if self.options.shortlist:
             best = next((s for s in selections if s.selector == TOGETHER), selections[0])
             second = next((s for s in selections if s.selector == SECOND_OPINION), best)
             tried = try_shortlist(
                 candidates,
                 best.scores,
                 second=second.scores,
-                label=self.counted.label,
-                shortlist=self.shortlist,
+                label=self.source.counted.label,
+                shortlist=self.options.shortlist,
                 cache=self.store,
-                jobs=self.jobs,
+                jobs=self.options.jobs,
                 progress=self._told(f"{family.name}, {which}shortlist: "),
             )
             spent = self._spent(best) + tried.cpu_seconds + (second.cpu_seconds if second is not best else 0.0)
-            agreements.append(agreement(f"verify-{self.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent))
+            agreements.append(
+                agreement(f"verify-{self.options.shortlist}", tried.scores, gold.accuracies, cpu_seconds=spent)
+            )
         agreements.append(random_choice(gold.accuracies))
         in_order = sorted(agreements, key=lambda candidate: (candidate.regret, -candidate.spearman))
         return EvaluatedDraw(seed=family.seed, gold=gold, selectors=tuple(in_order))
 
     def _told(self, where: str) -> Progress | None:
         """Progress that says where it is before what was done."""
-        report = self.progress
+        report = self.options.progress
         return None if report is None else lambda done, total, what: report(done, total, where + what)
 
     def _spent(self, selection: Selection) -> float:
@@ -237,7 +230,7 @@ class _Judge:
 
     def _selections(self, family: Family) -> list[Selection]:
         """The scores of every selector that can judge all candidates of the family."""
-        summary = mask_counts(self.counted, family.configurations, name=self.name)
+        summary = mask_counts(self.source.counted, family.configurations, name=self.source.dataset.name)
         selections = select(summary, pairs=self.pairs, seed=family.seed)
         if self._why_no_race(family) is None:
             selections.append(self._raced(family))

@@ -124,8 +124,7 @@ def column_chain(
 
 def _columns(dataset: Dataset, named: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
     """The columns that get a hierarchy: those named, those of the files, the quasi-identifying ones, or all."""
-    for name in named:
-        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    dataset.schema.check(*named)
     chosen = tuple(dict.fromkeys(named)) or tuple(name for name in files if name in dataset.schema)
     chosen = chosen or dataset.roles.quasi_identifying
     if not chosen:

@@ -223,8 +223,7 @@ def sanitize(options: Sanitize) -> Sanitized:
         for mechanism in model.mechanisms:
             if mechanism.column not in columns:
                 columns[mechanism.column] = joined(columns, sources(mechanism), ranges_in(mechanism))
-        for name in (*model.public, *chain(*model.authorized)):
-            dataset.schema.kind(name)
+        dataset.schema.check(*model.public, *chain(*model.authorized))
         if not len(columns[model.mechanisms[0].column]):
             raise DataError(f"{dataset.name} has no rows; there is nothing to sanitize")
     noise = _noise(options.seed)
@@ -290,8 +289,7 @@ def _record(options: Sanitize, dataset: Dataset, saved: Model | None) -> Sanitiz
         private, public = tuple(options.private), _public(options)
     else:
         private, public = tuple(chain.from_iterable(sources(mechanism) for mechanism in saved.mechanisms)), saved.public
-    for name in (*private, *public):
-        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    dataset.schema.check(*private, *public)
     return open_record(options, dataset, private=private, public=public)
 
 

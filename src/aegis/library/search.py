@@ -188,8 +188,7 @@ def search(options: Search) -> Found | FoundBoxes:
     label = roles.label
     if label is None:
         raise LabelError("no label is given; name the column to be predicted with --label or in the roles file")
-    if label not in dataset.schema:
-        raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
+    dataset.schema.check(label, error=LabelError)
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     constraints = constraints_on(options.data, dataset, options, policy=policy, roles=roles, hierarchies=hierarchies)
     if options.space == "boxes":

@@ -11,7 +11,7 @@ from aegis.commands.start import COUNT_ROWS, Start
 from aegis.data.dataset import Dataset
 from aegis.data.output import check_apart
 from aegis.data.project import PROJECT_FILE, Project, read_project
-from aegis.data.schema import Roles
+from aegis.data.schema import Roles, check_columns
 from aegis.errors import InputError, OptionError, PolicyNotSatisfiedError, ProjectError
 from aegis.learners.sample import LEAST_ROWS
 from aegis.library.advising.candidate_kinds import CANDIDATES
@@ -258,8 +258,7 @@ def _check_enough(k: int, seen: Look, unit: str | None) -> None:
 def _unit(roles: Roles, seen: Look, options: Start, guide: Guide) -> str | None:
     """The column by which people are counted; None where rows are."""
     if options.person is not None and options.person != COUNT_ROWS:
-        if options.person not in seen.columns:
-            raise OptionError(f"there is no column {options.person!r}; the columns are {', '.join(seen.columns)}")
+        check_columns([options.person], seen.columns, error=OptionError)
         if options.person not in roles.identifying:
             raise OptionError(
                 f"people are counted by {options.person!r}, which would be published; name it with --identifying too"

@@ -319,8 +319,8 @@ def _paths(options: Synthesize) -> list[Path]:
 
 def _label(options: Synthesize, dataset: Dataset) -> str | None:
     label = options.label or dataset.roles.label
-    if label is not None and label not in dataset.schema:
-        raise RoleError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
+    if label is not None:
+        dataset.schema.check(label)
     return label
 
 
@@ -343,8 +343,8 @@ def _columns(dataset: Dataset, options: Synthesize, label: str | None) -> tuple[
     """The columns to synthesize, and why others are not."""
     left_out = {}
     columns = []
-    if options.person is not None and options.person not in dataset.schema:
-        raise RoleError(f"there is no column {options.person!r}; the columns are {', '.join(dataset.schema.names)}")
+    if options.person is not None:
+        dataset.schema.check(options.person)
     if label is not None and label == options.person:
         raise RoleError("the label cannot be the column that tells persons apart")
     for column in dataset.schema:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, or_
 from typing import Any
@@ -103,14 +103,11 @@ class Sketch:
 
     def whole(self) -> Sketch:
         """Only the rows looked at as a whole."""
-        whole = (self.ways % _PLAIN == 0) & (self.ways < _APART)
-        return Sketch(
-            level=self.level,
-            digests=self.digests[whole],
-            zeros=self.zeros[whole],
-            ways=self.ways[whole],
-            engine=self.engine,
-        )
+        return self._of((self.ways % _PLAIN == 0) & (self.ways < _APART))
+
+    def emptied(self) -> Sketch:
+        """A sample of no rows."""
+        return replace(self._of(np.zeros(len(self.ways), dtype=bool)), level=0)
 
     def beside(self, other: Sketch) -> Sketch:
         """Both samples of the same table, looked at by other columns; each keeps its ways."""
@@ -148,14 +145,11 @@ class Sketch:
     def _from(self, level: int) -> Sketch:
         if level <= self.level:
             return self
-        sampled = self.zeros >= level
-        return Sketch(
-            level=level,
-            digests=self.digests[sampled],
-            zeros=self.zeros[sampled],
-            ways=self.ways[sampled],
-            engine=self.engine,
-        )
+        return replace(self._of(self.zeros >= level), level=level)
+
+    def _of(self, chosen: NDArray[np.bool_]) -> Sketch:
+        """Some of its digests."""
+        return replace(self, digests=self.digests[chosen], zeros=self.zeros[chosen], ways=self.ways[chosen])
 
 
 def _within(sample: Sketch, other: Sketch, level: int) -> float:

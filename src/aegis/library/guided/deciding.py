@@ -16,7 +16,7 @@ from aegis.commands.start import Start
 from aegis.counts.collect_classes import rows_alone
 from aegis.data.dataset import Dataset
 from aegis.data.project import Project
-from aegis.data.schema import Role, Roles
+from aegis.data.schema import Role, Roles, check_columns
 from aegis.errors import OptionError, RoleError
 from aegis.inspection.telling import dependent, following
 from aegis.library.guided.looking import (
@@ -50,8 +50,7 @@ def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Pr
     label = options.label or (before.label if before is not None else None)
     with _kept_when_left(project, guide):
         label = label or guide.label(seen, likely_label(seen))
-    if label not in seen.columns:
-        raise OptionError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
+    check_columns([label], seen.columns, error=OptionError)
     suggested = _given_roles(suggest_roles(seen, label), before if project.has_roles else None, options)
     with _kept_when_left(project if project.has_roles else replace(project, roles=Roles(label=label)), guide):
         bins = options.label_bins if options.label_bins is not None else guide.label_bins(seen, label)
@@ -59,12 +58,8 @@ def with_roles(project: Project, seen: Look, options: Start, guide: Guide) -> Pr
     decided, notes = checked(seen, answered)
     for note in notes:
         guide.note(note)
-    if not any(suggestion.role is Role.QUASI_IDENTIFYING for suggestion in decided):
-        raise RoleError(
-            "no column is quasi-identifying, so nothing could be promised; name what somebody may know of a person "
-            "(age, zip, sex, …) with --quasi"
-        )
     roles = roles_of(label, decided, label_is_sensitive=label in options.sensitive)
+    _check_quasi_identifying(roles)
     of_label = label_words(seen, label, roles)
     if of_label is not None:
         guide.note(of_label)
@@ -239,11 +234,7 @@ def policy_for(
     replaces the purpose's own; ``unit`` names the column whose values are people.
     """
     chosen = PURPOSES[purpose]
-    if not roles.quasi_identifying:
-        raise RoleError(
-            "no column is quasi-identifying, so nothing could be promised; name what somebody may know of a person "
-            "(age, zip, sex, …) with --quasi"
-        )
+    _check_quasi_identifying(roles)
     policy: dict[str, Any] = {"quasi_identifying": list(roles.quasi_identifying), "k": k or chosen.k}
     if roles.sensitive:
         policy["sensitive"] = list(roles.sensitive)
@@ -257,6 +248,14 @@ def policy_for(
     if unit is not None:
         policy["unit"] = unit
     return policy
+
+
+def _check_quasi_identifying(roles: Roles) -> None:
+    if not roles.quasi_identifying:
+        raise RoleError(
+            "no column is quasi-identifying, so nothing could be promised; name what somebody may know of a person "
+            "(age, zip, sex, …) with --quasi"
+        )
 
 
 def asked_for_less(purpose: str, seen: Look, distinct: Mapping[str, int], unit: str | None) -> tuple[str, ...]:

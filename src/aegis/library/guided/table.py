@@ -23,8 +23,8 @@ from typing import Any
 from aegis.commands.fields import PolicyLike, TableLike
 from aegis.data.dataset import Dataset
 from aegis.data.engine import open_dataset
-from aegis.data.schema import Role, Roles
-from aegis.errors import OptionError, RoleError
+from aegis.data.schema import Role, Roles, check_columns
+from aegis.errors import OptionError
 from aegis.library.advising.candidate_kinds import CANDIDATES
 from aegis.library.guided.candidate_release import Destination, Finishing, GuidedRelease, release_candidate
 from aegis.library.guided.changes import ColumnChange, becomes
@@ -129,10 +129,8 @@ class OpenTable:
             **dict.fromkeys(insensitive, Role.INSENSITIVE),
         }
         chosen = label or self.roles.label
-        for name in (*named, *((chosen,) if chosen is not None else ())):
-            if name not in self.seen.columns:
-                raise RoleError(f"there is no column {name!r}; the columns are {', '.join(self.seen.columns)}")
         assert chosen is not None, "a table that is open has a label"
+        check_columns((*named, chosen), self.seen.columns)
         return _decided(self.data, self.reading, self.seen, chosen, named, self.purpose or USUAL)
 
     def for_purpose(self, purpose: str, *, k: int | None = None, people: bool = True) -> OpenTable:
@@ -266,8 +264,8 @@ def open(
     if added:
         options = {**options, **added}
         seen = look(open_dataset(data, **options))
-    if label is not None and label not in seen.columns:
-        raise RoleError(f"there is no column {label!r}; the columns are {', '.join(seen.columns)}")
+    if label is not None:
+        check_columns([label], seen.columns)
     return _decided(data, options, seen, label or likely_label(seen), {}, USUAL)
 
 

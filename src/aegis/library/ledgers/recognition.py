@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from aegis.commands.fields import NO_LEDGER, PathLike, Reading
 from aegis.data.dataset import Dataset
 from aegis.data.schema import Roles
@@ -340,15 +338,7 @@ def note_made_of(
     sketch = sample_of(written, alike=command == "anonymize")
     if sketch is None:
         return  # no rows, or no column that does not name people
-    nothing = np.zeros(0)
-    empty = Sketch(
-        level=0,
-        digests=nothing.astype(np.uint64),
-        zeros=nothing.astype(np.uint8),
-        ways=nothing.astype(np.uint16),
-        engine=sketch.engine,
-    )
-    source = sample_of(dataset, alike=False) or empty
+    source = sample_of(dataset, alike=False) or sketch.emptied()
     rows_of = str(Path(data).resolve() if "://" not in str(data) else data) if isinstance(data, str | Path) else None
     first = made_of(source, derived_tables())
     note_derived(

@@ -183,8 +183,7 @@ def _page(certificate: Certificate, boxes: Boxes) -> str:
 def _policy(dataset: Dataset, options: Anonymize, labels: Sequence[str]) -> tuple[Policy, Roles]:
     """What has to hold, and the roles of the columns; a label is no quasi-identifier."""
     own = dataset.roles
-    for label in labels:
-        dataset.schema.kind(label)  # says which columns there are if it is not one of them
+    dataset.schema.check(*labels)
     if options.policy is None:
         if not own.quasi_identifying:
             raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
@@ -201,8 +200,7 @@ def _policy(dataset: Dataset, options: Anonymize, labels: Sequence[str]) -> tupl
 
 def _as_categories(dataset: Dataset, names: Sequence[str]) -> Dataset:
     """The dataset with some columns of numbers as texts."""
-    for name in names:
-        dataset.schema.kind(name)
+    dataset.schema.check(*names)
     if not names:
         return dataset
     table = dataset.table.mutate(**{name: dataset.table[name].cast("string") for name in names})

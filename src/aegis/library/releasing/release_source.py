@@ -153,8 +153,7 @@ def _left_out(dataset: Dataset, columns: Sequence[str] | None) -> tuple[str, ...
     """The columns that are not written, in the table's order."""
     if columns is None:
         return ()
-    for name in sorted(set(columns)):
-        dataset.schema.kind(name)  # says which columns there are if it is not one of them
+    dataset.schema.check(*sorted(set(columns)))
     if not columns:
         raise RoleError("no column is named that should be written; name some, or leave the choice out for all")
     return tuple(name for name in dataset.schema.names if name not in columns)

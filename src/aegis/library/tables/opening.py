@@ -168,8 +168,7 @@ def labels_of(asked: str | None, dataset: Dataset, configurations: Iterable[Conf
     if asked is not None and asked not in dataset.schema:
         several = names(asked)
         if len(several) > 1:
-            for name in several:
-                dataset.schema.kind(name)  # says which columns there are if it is not one of them
+            dataset.schema.check(*several)
             return tuple(dict.fromkeys(several))
     label = label_of(asked, dataset.roles.label, configurations)
     if label is not None:

@@ -125,8 +125,7 @@ def read_records(
     """
     chosen = tuple(quasi) or dataset.roles.quasi_identifying
     hidden = tuple(sensitive) or dataset.roles.sensitive
-    for name in (*chosen, *hidden):
-        dataset.schema.kind(name)
+    dataset.schema.check(*chosen, *hidden)
     if not chosen:
         raise RoleError("no column is quasi-identifying; name some with --quasi or in the roles file")
     for name in categorical:

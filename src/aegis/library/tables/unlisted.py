@@ -107,8 +107,8 @@ def decide(
     """
     rest = REST in insensitive and REST not in dataset.schema
     named = tuple(dict.fromkeys(name for name in insensitive if not (rest and name == REST)))
+    dataset.schema.check(*named)
     for name in named:
-        dataset.schema.kind(name)  # says which columns there are if it is not one of them
         role = roles.get(name)
         if role not in (None, Role.INSENSITIVE):
             raise RoleError(f"column {name!r} is named insensitive and is {role.value} already; give it one role")
