@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Codes
 from aegis.data.domain import Domain, show
-from aegis.data.interval import Interval
 from aegis.data.kind import Kind
-from aegis.data.value_set import ValueSet
+from aegis.data.published_values import Interval, ValueSet
 from aegis.errors import MaskError
 from aegis.masking.mask import Mask, ValueMask
 from aegis.masking.masks.suppress import STAR

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from aegis.data import spark
 from aegis.data.domain import Domain
-from aegis.data.engine_errors import in_our_words
+from aegis.data.engine_words import in_our_words, quoted_name
 from aegis.data.kind import Kind, Values
-from aegis.data.sql_text import quoted_name
 from aegis.errors import EngineError
 
 if TYPE_CHECKING:

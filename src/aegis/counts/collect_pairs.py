@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, plain, to_numpy
 from aegis.counts.binned import stepped
-from aegis.counts.joint import Histogram, Joint, TableCounts
-from aegis.counts.pair_counts import MOST_PAIRED, PairCounts, PairTables, ValueGroups
+from aegis.counts.joint import MOST_PAIRED, Histogram, Joint, PairCounts, PairTables, TableCounts, ValueGroups
 from aegis.data.dataset import Dataset, sampled
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

@@ -22,10 +22,9 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from aegis.data import spark
-from aegis.data.engine_errors import in_our_words
+from aegis.data.engine_words import in_our_words, quoted_text
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles, Schema
-from aegis.data.sql_text import quoted_text
 from aegis.errors import EngineError
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from aegis.data.engine_errors import in_our_words
-from aegis.data.sql_text import quoted_name, quoted_text
+from aegis.data.engine_words import in_our_words, quoted_name, quoted_text
 from aegis.data.unpacked import as_utf8, evened, unpacked
 from aegis.errors import DataError
 from aegis.plural import count

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from aegis.data import delimited, frames, spark
+from aegis.data import arrow_sources, delimited, spark
+from aegis.data.arrow_sources import LINES, WORKBOOKS, read_json, read_sheet
 from aegis.data.dataset import Dataset, blocks_of, kind_of, tidied
-from aegis.data.engine_errors import in_our_words
-from aegis.data.json_lines import LINES, read_json
+from aegis.data.engine_words import in_our_words
 from aegis.data.schema import NOTATIONS, Column, Notation, Roles, Schema, roles_beside
 from aegis.data.unpacked import without_compression
-from aegis.data.workbook import WORKBOOKS, read_sheet
 from aegis.data.written_values import as_values
 from aegis.errors import DataError, EngineError, MissingExtraError
 
@@ -228,12 +227,14 @@ def _from_file(text: str, table: str | None, connection: Any, reading: dict[str,
         return without_compression(path).stem, _from_frame(read_json(path))
     try:
         if path.is_dir():
-            frames.check_parquet_folder(path)
-            return path.resolve().stem, connection.read_parquet([str(file) for file in frames.parquet_files(path)])
+            arrow_sources.check_parquet_folder(path)
+            return path.resolve().stem, connection.read_parquet(
+                [str(file) for file in arrow_sources.parquet_files(path)]
+            )
         if last in _DUCKDB:
             return path.stem, _database_table(ibis.duckdb.connect(path, read_only=True), table, str(path))
         if last in _PARQUET:
-            frames.check_parquet_names(path)
+            arrow_sources.check_parquet_names(path)
             return path.stem, connection.read_parquet(str(path))
         if last in _ARROW:
             import pyarrow.feather  # part of the core, imported late because few need it
@@ -263,7 +264,7 @@ def _file(text: str, table: str | None) -> tuple[Path, str | None]:
     if not _is_there(path) and not any(mark in path.name for mark in "*?["):
         raise DataError(f"there is no file {path}; check the path")
     if path.is_dir():
-        if not frames.parquet_files(path):
+        if not arrow_sources.parquet_files(path):
             raise DataError(f"{path} is a folder without Parquet files; give a file, or a folder that has some")
         return path, table
     ending = without_compression(path).suffix
@@ -342,12 +343,12 @@ def _prepared(connection: Any) -> Any:
 def _from_frame(frame: Any) -> ir.Table:
     """Anything tabular that Arrow understands."""
     try:
-        named = frames.named(frame)
+        named = arrow_sources.named(frame)
         return connect(None).create_table("frame", ibis.memtable(named), temp=True)
     except DataError:
         raise
     except Exception as error:
-        ours = frames.unfit_column(frame) or frames.not_a_table(frame, f" ({type(error).__name__})")
+        ours = arrow_sources.unfit_column(frame) or arrow_sources.not_a_table(frame, f" ({type(error).__name__})")
         raise in_our_words(error, ours) from None
 
 

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aegis.data import delimited
-from aegis.data.engine_errors import in_our_words
-from aegis.data.sql_text import quoted_name, quoted_text
+from aegis.data.engine_words import in_our_words, quoted_name, quoted_text
 from aegis.errors import DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:

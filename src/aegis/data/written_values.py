@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
-from aegis.data.engine_errors import in_our_words
+from aegis.data.engine_words import in_our_words
 from aegis.data.schema import Notation
 from aegis.errors import DataError, EngineError
 from aegis.plural import count

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.counts.joint import Joint, TableCounts
-from aegis.counts.pair_counts import PairTables
+from aegis.counts.joint import Joint, PairTables, TableCounts
 from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, mask_counts, reduced
 from aegis.errors import MeasureError
 from aegis.evaluation.coded_rows import CodedRows

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain
-from aegis.data.interval import Interval
 from aegis.data.kind import Kind
+from aegis.data.published_values import Interval
 from aegis.learners.target import Codes, Floats, Places, Target
 
 Bins = NDArray[np.uint8]

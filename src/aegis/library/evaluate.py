@@ -12,7 +12,7 @@ import numpy as np
 from aegis.commands.evaluate import RELEASED, Evaluate
 from aegis.counts.collect import count_table
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.pair_counts import PairTables
+from aegis.counts.joint import PairTables
 from aegis.counts.summary import mask_counts
 from aegis.data.output import check_free
 from aegis.errors import ConfigurationError, InputError, LabelError

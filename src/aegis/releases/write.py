@@ -20,8 +20,7 @@ import ibis.expr.types as ir
 from aegis.data import spark
 from aegis.data.delimited import header_in
 from aegis.data.engine import connect
-from aegis.data.engine_errors import in_our_words
-from aegis.data.sql_text import quoted_name
+from aegis.data.engine_words import in_our_words, quoted_name
 from aegis.errors import DataError, EngineError, OutputError
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from aegis.counts.class_table import ClassTable
 from aegis.counts.people import People
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
-from aegis.data.interval import Interval
 from aegis.data.kind import Kind
+from aegis.data.published_values import Interval
 from aegis.errors import ConfigurationError
 from aegis.privacy.policy import Policy
 

@@ -21,7 +21,7 @@ from aegis.candidates.boxes.tuples import rare_values
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
-from aegis.data.value_set import ValueSet
+from aegis.data.published_values import ValueSet
 from aegis.library.anonymize import anonymize
 from aegis.library.apply import apply
 from aegis.library.attack import attack

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from aegis.data import delimited
 from aegis.data.delimited import checked_encoding
 from aegis.data.engine import connect, open_dataset
-from aegis.data.engine_errors import is_interruption
+from aegis.data.engine_words import is_interruption
 from aegis.data.kind import Kind
 from aegis.errors import DataError
 

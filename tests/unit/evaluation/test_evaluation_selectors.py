@@ -10,7 +10,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.pair_counts import PairTables
+from aegis.counts.joint import PairTables
 from aegis.counts.summary import Summary, masked_counts
 from aegis.data.engine import open_dataset
 from aegis.errors import MeasureError

@@ -14,7 +14,7 @@ from aegis.attacks.attack import Claims, NotApplicable, attack
 from aegis.attacks.candidates import Candidates
 from aegis.attacks.scene import Scene
 from aegis.data.domain import Domain
-from aegis.data.interval import Interval
+from aegis.data.published_values import Interval
 
 _TIGHT = 0.95  # share of the ends that are true values where intervals are tight
 

@@ -26,7 +26,7 @@ from aegis.candidates.boxes.regions import STAR, Region, halves, hull, published
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, column_json, column_of, node_json, node_of
 from aegis.candidates.boxes.walking import boxes_of
 from aegis.data.domain import Domain
-from aegis.data.value_set import ValueSet
+from aegis.data.published_values import ValueSet
 from aegis.errors import ConfigurationError
 
 FORMAT = "aegis boxes"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.candidates.boxes.tree import BoxColumn, Cut
-from aegis.data.interval import Interval
-from aegis.data.value_set import MISSING, ValueSet
+from aegis.data.published_values import MISSING, Interval, ValueSet
 
 STAR = "*"
 

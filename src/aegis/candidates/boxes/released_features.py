@@ -26,8 +26,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from aegis.candidates.clusters.frames import columns_by_name
-from aegis.data.interval import Interval
-from aegis.data.value_set import MISSING, ValueSet
+from aegis.data.published_values import MISSING, Interval, ValueSet
 from aegis.errors import DataError
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ import numpy as np
 
 from aegis.arrays import Ints
 from aegis.data.domain import Domain
-from aegis.data.interval import Interval
 from aegis.data.kind import Kind
+from aegis.data.published_values import Interval
 from aegis.measures.leave_one_out import PRIOR_RECORDS
 
 _SCALES = (

@@ -27,7 +27,7 @@ from aegis.data import delimited
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain, show
 from aegis.data.engine import as_dataset, connect
-from aegis.data.engine_errors import in_our_words
+from aegis.data.engine_words import in_our_words
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles

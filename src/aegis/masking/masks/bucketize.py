@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.data.domain import Domain, distinct, show
-from aegis.data.interval import Interval
 from aegis.data.kind import NUMBERS, Kind, Values
+from aegis.data.published_values import Interval
 from aegis.errors import MaskError
 from aegis.masking.grid import Grid, edge_between, round_ends, without_few
 from aegis.masking.mask import MASKS, ExpressionMask, apart, as_objects, beside_written, by_threshold, is_multiple

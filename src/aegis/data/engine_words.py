@@ -1,4 +1,7 @@
-"""What an engine raises, as an error of ours: its messages may quote data, and Ctrl-C is nobody's data at fault."""
+"""What is said to an engine and by it: names and texts as SQL writes them, and what it raises as an error of ours.
+
+Nothing in a name or text is taken for SQL. An engine's messages may quote data, and Ctrl-C is nobody's data at fault.
+"""
 
 from __future__ import annotations
 
@@ -30,3 +33,24 @@ def is_interruption(error: BaseException) -> bool:
             return True
         seen = seen.__cause__ or seen.__context__
     return False
+
+
+def quoted_name(name: str, *, spark: bool = False) -> str:
+    """The name of a column or table.
+
+    >>> print(quoted_name('a "b" c'), quoted_name("a b", spark=True))
+    "a ""b"" c" `a b`
+    """
+    mark = "`" if spark else '"'
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+def quoted_text(text: str, *, spark: bool = False) -> str:
+    """A text; in Spark a backslash means something within one.
+
+    >>> print(quoted_text("O'Hara"), quoted_text("O'Hara", spark=True))
+    'O''Hara' 'O\\'Hara'
+    """
+    if spark:
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "'" + text.replace("'", "''") + "'"
