@@ -152,7 +152,7 @@ def test_boxes_tell_models_a_label_that_one_column_decides() -> None:
     rows = table.dataset.table
     column = next(name for name in table.dataset.schema.names if table.dataset.schema.kind(name) is Kind.REAL)
     decided = (rows[column] > rows[column].median()).ifelse("high", "low")
-    dataset = replace(table.dataset, table=rows.mutate(**{table.label: decided}))
+    dataset = table.dataset.with_table(rows.mutate(**{table.label: decided}))
     found = recoded_accuracies(setting, replace(table, dataset=dataset), ("LR", "SGD"), suppressed=0.0)
     assert found["boxes"] >= 2
     assert found["suppressed"] == 0

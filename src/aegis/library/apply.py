@@ -95,7 +95,7 @@ def apply(options: Apply) -> Applied:
     chosen = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
     dataset = open_table(options.data, options)
     roles = roles_with(dataset, chosen)
-    rows = dataset if options.shuffle else replace(dataset, table=numbered(dataset.table), blocks=None)
+    rows = dataset if options.shuffle else dataset.with_table(numbered(dataset.table))
     masked = masked_data(rows, all_masks(chosen, roles), strict=False, mappings=options.mapping is not None)
     ready = Configuration(name=chosen.name, masks=masked.masks, label=roles.label, roles=roles)
     table = blank_is_missing(masked.dataset.table) if is_csv(target) else masked.dataset.table

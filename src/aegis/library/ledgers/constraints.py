@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from aegis.commands.fields import WithLedger
 from aegis.counts.class_table import ClassTable
-from aegis.counts.collect_classes import count_classes
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role, Roles
@@ -17,11 +16,12 @@ from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.ledger_opening import earlier_releases_of
 from aegis.library.tables.judging import classes_of
 from aegis.library.tables.masked_data import masked_data
+from aegis.library.tables.without_policy import all_pass
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy
 from aegis.privacy.together import nobody_gone
-from aegis.ranking.verdicts import Verdicts, class_sizes, judge
+from aegis.ranking.verdicts import Verdicts, judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,6 +49,15 @@ class Constraints:
             known=self.earlier is not None,
         )
 
+    def judging(self) -> Callable[[Sequence[Configuration]], Verdicts]:
+        """A function that judges configurations, however often it is asked: the rows are counted once.
+
+        Each is judged together with what was released before.
+        """
+        classes, policy, earlier = self.classes(), self.policy, self.earlier
+        gone = nobody_gone if earlier is None else earlier.gone_from
+        return lambda candidates: judge(candidates, classes, policy, gone=gone)
+
     def of_label(self, label: str) -> Constraints:
         """The same where this column is to be predicted, and so leaves as it is."""
         own = self.dataset.roles.overridden_by(Roles(label=label))
@@ -56,20 +65,8 @@ class Constraints:
 
 
 def judging(dataset: Dataset, constraints: Constraints | None) -> Callable[[Sequence[Configuration]], Verdicts]:
-    """A function that judges configurations, however often it is asked: the rows are counted once.
-
-    Each is judged together with what was released before. Without constraints all pass, and where columns are known to
-    be quasi-identifying the smallest class of each is counted.
-    """
-    if constraints is not None:
-        classes, policy, earlier = constraints.classes(), constraints.policy, constraints.earlier
-        gone = nobody_gone if earlier is None else earlier.gone_from
-        return lambda candidates: judge(candidates, classes, policy, gone=gone)
-    quasi = dataset.roles.quasi_identifying
-    counted = count_classes(dataset, quasi) if quasi else None
-    return lambda candidates: Verdicts(
-        passed=tuple(candidates), by_name={} if counted is None else class_sizes(candidates, counted)
-    )
+    """A function that judges configurations, if there is anything to judge them by."""
+    return all_pass(dataset) if constraints is None else constraints.judging()
 
 
 def constraints_on(

@@ -99,7 +99,7 @@ def earlier_releases_of(
         version = digests.version(np.asarray(plain(answer[WHOLE]), dtype=np.int64))
         named = kept.drop(WHOLE)
     recognised = recognise(
-        replace(dataset, table=named),
+        dataset.with_table(named),
         path=path,
         ledger=ledger,
         focus=focus,

@@ -14,10 +14,9 @@ from aegis.inspection.identifying_text import texts_that_identify
 from aegis.inspection.profile import fractions
 from aegis.inspection.same_people import may_say_whose, same_people
 from aegis.inspection.suggested_role import suggest_role
+from aegis.library.tables.opening import REST
 from aegis.operation import listed, word
 
-REST = "rest"
-"""The word that stands for every column without a role, except those that look as if they named people."""
 _LOOKED_AT = 50_000
 _MOST_NAMED = 12
 
