@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from aegis.arrays import Floats
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import DataError, LabelError, SummaryError
-from aegis.masking.transition import Transition
+from aegis.masking.mask import Mask
+from aegis.masking.transition import Transition, transition
 
 Counts = NDArray[Any]
 
@@ -49,9 +50,16 @@ class Histogram:
 
     domain: Domain
     counts: Counts
+    _changes: dict[Mask, Transition] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", checked_counts(self.counts, (self.domain.size,), what="a histogram"))
+
+    def changed_by(self, mask: Mask) -> Transition:
+        """What a mask does to the column: worked out once, whoever asks."""
+        if mask not in self._changes:
+            self._changes[mask] = transition(mask, self.domain, self.counts)
+        return self._changes[mask]
 
     @property
     def rows(self) -> float:
@@ -65,6 +73,7 @@ class Joint:
     attribute: Domain
     label: Domain
     counts: Counts
+    _alone: list[Histogram] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         shape = (self.attribute.size, self.label.size)
@@ -76,7 +85,9 @@ class Joint:
 
     def histogram(self) -> Histogram:
         """The attribute alone."""
-        return Histogram(domain=self.attribute, counts=self.counts.sum(axis=1))
+        if not self._alone:
+            self._alone.append(Histogram(domain=self.attribute, counts=self.counts.sum(axis=1)))
+        return self._alone[0]
 
     def masked(self, on_attribute: Transition | None = None, on_label: Transition | None = None) -> Joint:
         """The joint of the masked attribute and the masked label, expected counts where a mask draws."""
