@@ -11,8 +11,7 @@ import pytest
 
 from aegis.data.kind import Kind
 from aegis.errors import DataError, OutputError
-from aegis.evaluation.coded_rows import CodedRows, RowMasker
-from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.coded_rows import CodedRows, RowMasker, feature_matrix
 from aegis.evaluation.models import try_model
 from aegis_papers.aegis_boxes import recoded_accuracies
 from aegis_papers.aegis_choices import Chooser

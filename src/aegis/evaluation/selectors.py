@@ -26,6 +26,9 @@ from aegis.ranking.attribute_values import Reference, Rounding
 from aegis.ranking.paper import PAPER_MEASURES
 from aegis.ranking.rank import rank
 
+Selector = Callable[[Summary, PairTables | None, int], Floats]
+"""A summary of level 2d, the pair tables where there are any, and a seed, to scores."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Selection:
@@ -39,10 +42,6 @@ class Selection:
     def chosen(self) -> int:
         """The place of the configuration it would release; the first of those that tie."""
         return int(np.argmax(self.scores))
-
-
-Selector = Callable[[Summary, PairTables | None, int], Floats]
-"""A summary of level 2d, the pair tables where there are any, and a seed, to scores."""
 
 
 def by_rank(measure: str, reference: Reference, level: Level) -> Selector:
@@ -125,11 +124,7 @@ def selectors(*, pairs: bool = True) -> dict[str, Selector]:
 
 
 def select(
-    summary: Summary,
-    *,
-    pairs: PairTables | None = None,
-    names: Sequence[str] | None = None,
-    seed: int = 0,
+    summary: Summary, *, pairs: PairTables | None = None, names: Sequence[str] | None = None, seed: int = 0
 ) -> list[Selection]:
     """Ask every selector, or those named."""
     ways = selectors(pairs=pairs is not None)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.methods import ANONYMIZERS
-from aegis.candidates.clusters.outcome import Anonymized
-from aegis.candidates.clusters.risk import THRESHOLDS, measure_risk, risk_before
+from aegis.candidates.clusters.outcome import THRESHOLDS, Anonymized, measure_risk, risk_before
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask
 from aegis.counts.class_table import ClassTable
@@ -300,7 +299,7 @@ def _check_classes(
     sensitive: Sequence[str],
     *,
     k: int,
-    l: int,  # noqa: E741
+    l: int,
 ) -> None:
     """Count the written file again, every value as it stands there."""
     classes = _count_again(draft, target, quasi, sensitive)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.regions import STAR
+from aegis.candidates.boxes.tree import STAR
 from aegis.commands.apply import Apply
 from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.candidates.search.board import reporting
-from aegis.candidates.search.result import Candidate
+from aegis.candidates.search.board import Candidate, reporting
 from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
 from aegis.commands.search import Search

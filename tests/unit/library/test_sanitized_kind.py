@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.audited_column import AuditedColumn
-from aegis.candidates.sanitizers.determined import CERTAIN_CAP
+from aegis.candidates.sanitizers.audited_column import CERTAIN_CAP, AuditedColumn
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset

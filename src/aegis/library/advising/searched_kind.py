@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aegis.candidates.search.board import reporting
+from aegis.candidates.search.board import SearchResult, reporting
 from aegis.candidates.search.gate import Out
-from aegis.candidates.search.result import SearchResult
 from aegis.candidates.search.search import search as search_classes
 from aegis.candidates.some_rows import classes_of_rows, policy_for_share
 from aegis.counts.class_table import ClassTable

@@ -13,9 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis._version import __version__
-from aegis.candidates.sanitizers.audited_column import Fitted
+from aegis.candidates.sanitizers.audited_column import CERTAIN_CAP, VALUE_CAP, Fitted
 from aegis.candidates.sanitizers.caps import CERTAIN
-from aegis.candidates.sanitizers.determined import CERTAIN_CAP, VALUE_CAP
 from aegis.candidates.sanitizers.mechanism import Mechanism, Model, NumberMechanism, sources, write_model
 from aegis.candidates.sanitizers.reconstructor import Reconstructor, write_reconstructors
 from aegis.commands.sanitize import Sanitize

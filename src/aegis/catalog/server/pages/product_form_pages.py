@@ -39,7 +39,7 @@ class Values:
     description: str = ""
     columns: tuple[records.Column, ...] = ()
     k: str = "5"
-    l: str = ""  # noqa: E741 - the field's own letter
+    l: str = ""
     suppression: str = "5"
     policy: str = ""
     version: str = ""
