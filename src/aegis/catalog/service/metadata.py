@@ -1,14 +1,15 @@
-"""The catalog for data portals and data spaces: DCAT-AP 3 with an ODRL offer per product, and the catalog part of the
-Dataspace Protocol (2025-1).
+"""The catalog for other catalogs: Croissant 1.0 for search engines, DCAT-AP 3 with an ODRL offer per product for data
+portals, and the catalog part of the Dataspace Protocol (2025-1).
 
-Both say the same in two vocabularies' wrappings: what there is, under which conditions one may ask for it, and which
-masked files are out that the asker may see. Nothing is negotiated here: an offer is taken up by asking for access.
-Both come in pages, so that a catalog of any size costs each answer the same.
+All say the same in different vocabularies: what there is, under which conditions one may ask for it, and which masked
+files are out that the asker may see. Nothing is negotiated here: an offer is taken up by asking for access. DCAT and
+the protocol come in pages, so that a catalog of any size costs each answer the same.
 """
 
 from __future__ import annotations
 
-import datetime
+import json
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +19,130 @@ from sqlalchemy import bindparam, func, or_, select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import Release, Request
-from aegis.catalog.service import products
+from aegis.catalog.service import products, releases
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.paging import FIRST, PageRequest
+from aegis.catalog.service.certificates import certificate_text
+from aegis.catalog.service.paging import FIRST, MOST, PageRequest
 from aegis.catalog.service.permissions import Permission, may, require
 from aegis.catalog.states import ProductState, ReleaseState
+from aegis.data.kind import Kind
+from aegis.data.schema import Role
 from aegis.errors import NotFoundError
+
+_TERMS = (
+    "column", "extract", "field", "fileObject", "fileProperty", "fileSet", "format", "includes", "isLiveDataset",
+    "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex", "repeated", "replace",
+    "separator", "source", "subField", "transform", "citeAs",
+)  # fmt: skip
+_CROISSANT_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "aegis": "urn:aegis:",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "aegis:certificate": {"@type": "@json"},
+    "aegis:policy": {"@type": "@json"},
+    **{term: f"cr:{term}" for term in _TERMS},
+}
+_TYPES = {
+    Kind.INTEGER: "sc:Integer",
+    Kind.REAL: "sc:Float",
+    Kind.TEXT: "sc:Text",
+    Kind.BOOLEAN: "sc:Boolean",
+    Kind.DATE: "sc:Date",
+    Kind.TIMESTAMP: "sc:DateTime",
+}
+_FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}
+_AS_THEY_WERE = (Role.INSENSITIVE, Role.SENSITIVE, Role.LABEL)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""What stands in an id as it is; other columns are numbered, after a mark that no plain name has."""
+
+
+def croissant(work: Work, *, product: str, base_url: str) -> dict[str, Any]:
+    """The product as Croissant 1.0 in JSON-LD, with the verified releases that one may see and their certificates."""
+    record = products.product(work, product=product)
+    newest = PageRequest(size=MOST)
+    verified = releases.list_releases(work, product=record.id, state=ReleaseState.VERIFIED, page=newest).items
+    base = base_url.rstrip("/")
+    url = f"{base}/products/{record.name}"
+    return {
+        "@context": _CROISSANT_CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": record.name,
+        "alternateName": record.title,
+        "description": record.description or record.title,
+        "url": url,
+        "license": url,  # the page that says under which conditions one may ask
+        "citeAs": f"{record.owner_name}: {record.title}, version {record.version}. {url}",
+        "creator": {"@type": "sc:Person", "name": record.owner_name},
+        "dateCreated": record.created_at.date().isoformat(),
+        "datePublished": record.created_at.date().isoformat(),
+        "dateModified": record.changed_at.isoformat(timespec="seconds"),
+        "version": f"{record.version}.0.0",
+        "conditionsOfAccess": "on request, for a stated purpose and time",
+        "aegis:policy": record.policy,
+        "distribution": [_file(release, base) for release in verified],
+        "recordSet": [_records(record, release) for release in verified],
+        "variableMeasured": _variables(record),
+    }
+
+
+def _file(release: records.Release, base: str) -> dict[str, Any]:
+    suffix = release.file_name[release.file_name.rfind(".") :].lower()
+    return {
+        "@type": "cr:FileObject",
+        "@id": f"file-{release.id}",
+        "name": release.file_name,
+        "contentUrl": f"{base}/api/v1/releases/{release.id}/file",
+        "contentSize": f"{release.bytes} B",
+        "encodingFormat": _FORMATS.get(suffix, "application/octet-stream"),
+        "sha256": release.digest,
+        "dateCreated": release.created_at.isoformat(timespec="seconds"),
+        "aegis:presentPolicy": release.present_policy.standing.value,
+        "aegis:certificate": json.loads(certificate_text(release.certificate)),
+    }
+
+
+def _records(product: records.Product, release: records.Release) -> dict[str, Any]:
+    """The columns of one released file; what a mask changed is text, whatever it was before."""
+    masked = set(release.certificate["configuration"].get("masks", {}))
+    by_name = {column.name: column for column in product.columns}
+    fields = []
+    for number, name in enumerate(release.certificate["release"]["columns"], 1):
+        column = by_name.get(name)
+        plain = column is not None and name not in masked and column.role in _AS_THEY_WERE
+        fields.append(
+            {
+                "@type": "cr:Field",
+                "@id": f"records-{release.id}/{name if _PLAIN_NAME.fullmatch(name) else f'~{number}'}",
+                "name": name,
+                "description": "" if column is None else column.description,
+                "dataType": _TYPES[Kind(column.kind)] if plain and column is not None else "sc:Text",
+                "source": {"fileObject": {"@id": f"file-{release.id}"}, "extract": {"column": name}},
+            }
+        )
+    return {"@type": "cr:RecordSet", "@id": f"records-{release.id}", "name": release.file_name, "field": fields}
+
+
+def _variables(product: records.Product) -> list[dict[str, Any]]:
+    """The columns as they are before masking: what one may ask for, whether or not a file is there."""
+    return [
+        {
+            "@type": "sc:PropertyValue",
+            "name": column.name,
+            "description": column.description or column.name,
+            "valueReference": Kind(column.kind).value,
+        }
+        for column in product.columns
+        if column.role != Role.IDENTIFYING
+    ]
+
 
 DCAT_PATH = "/api/v1/dcat"
 DSP_VERSION, DSP_PATH = "2025-1", "/api/v1/dsp"
@@ -53,17 +172,6 @@ class CatalogPage:
 
     document: dict[str, Any]
     next_url: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedFile:
-    """A verified release as a file that portals list."""
-
-    release_id: str
-    file_name: str
-    bytes: int
-    digest: str
-    created_at: datetime.datetime
 
 
 def dcat_catalog(work: Work, *, base_url: str, page: PageRequest = FIRST) -> CatalogPage:
@@ -135,7 +243,7 @@ def dsp_versions() -> dict[str, Any]:
     return {"protocolVersions": [{"version": DSP_VERSION, "path": f"/{DSP_VERSION}", "binding": "HTTPS"}]}
 
 
-def _dataset(work: Work, product: records.Product, files: Sequence[ReleasedFile], base: str) -> dict[str, Any]:
+def _dataset(work: Work, product: records.Product, files: Sequence[Any], base: str) -> dict[str, Any]:
     url = f"{base}/products/{product.name}"
     return {
         "@id": url,
@@ -183,23 +291,19 @@ def _offer(work: Work, product: records.Product, base: str) -> dict[str, Any]:
             **target,
             "odrl:action": {"@id": _RE_IDENTIFY, "@type": "odrl:Action", "odrl:includedIn": {"@id": "odrl:use"}},
         },
-        "dct:description": [_english(line) for line in _words(product)],
+        "dct:description": [_english(line) for line in ("Ask for access; an expert decides.", *product.policy_lines)],
     }
 
 
-def _words(product: records.Product) -> list[str]:
-    return ["Ask for access; an expert decides.", *product.policy_lines]
-
-
-def _distribution(file: ReleasedFile, base: str) -> dict[str, Any]:
+def _distribution(file: Any, base: str) -> dict[str, Any]:
     suffix = file.file_name[file.file_name.rfind(".") :].lower()
-    url = f"{base}/releases/{file.release_id}"
+    url = f"{base}/releases/{file.id}"
     return {
         "@id": url,
         "@type": "dcat:Distribution",
         "dct:title": _english(file.file_name),
         "dcat:accessURL": {"@id": url},
-        "dcat:downloadURL": {"@id": f"{base}/api/v1/releases/{file.release_id}/file"},
+        "dcat:downloadURL": {"@id": f"{base}/api/v1/releases/{file.id}/file"},
         "dcat:mediaType": _typed_node(_MEDIA + _MEDIA_TYPES.get(suffix, "application/octet-stream"), "dct:MediaType"),
         "dcat:byteSize": _typed(str(file.bytes), "nonNegativeInteger"),
         "dct:issued": _typed(file.created_at.isoformat(), "dateTime"),
@@ -303,7 +407,7 @@ _numbered = (
 _FILES = select(_numbered).where(_numbered.c.place <= _MOST_FILES).order_by(_numbered.c.place)
 
 
-def _released_files(work: Work, product_ids: Sequence[str]) -> Mapping[str, Sequence[ReleasedFile]]:
+def _released_files(work: Work, product_ids: Sequence[str]) -> Mapping[str, Sequence[Any]]:
     """The verified releases of these products that the actor may see, the newest first and at most 50 of each.
 
     Those who work on a product see all of its, others those of their own requests; as in `releases.list_releases`.
@@ -311,15 +415,7 @@ def _released_files(work: Work, product_ids: Sequence[str]) -> Mapping[str, Sequ
     require(work.actor, Permission.SEE_CATALOG)
     all_of = [product_id for product_id in product_ids if may(work.actor, Permission.SEE_RELEASES, product_id)]
     values = {"products": list(product_ids), "all_of": all_of, "me": work.actor.user_id}
-    files: defaultdict[str, list[ReleasedFile]] = defaultdict(list)
+    files: defaultdict[str, list[Any]] = defaultdict(list)
     for row in work.session.execute(_FILES, values):
-        files[row.product_id].append(
-            ReleasedFile(
-                release_id=row.id,
-                file_name=row.file_name,
-                bytes=row.bytes,
-                digest=row.digest,
-                created_at=row.created_at,
-            )
-        )
+        files[row.product_id].append(row)
     return files
