@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis.candidates.sanitizers.determined import CERTAIN_CAP
+from aegis.candidates.sanitizers.audited_column import CERTAIN_CAP
 
 
 def summary(cases: list[dict[str, Any]]) -> dict[str, Any]:

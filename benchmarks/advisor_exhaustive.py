@@ -18,10 +18,10 @@ import numpy as np
 
 from _result import dataset, write
 from _selection_data import CACHE, CASES, configurations, counted
-from aegis.evaluation.agreement import agreement
 from aegis.evaluation.coded_rows import read_rows
+from aegis.evaluation.evaluated import agreement
 from aegis.evaluation.gold import gold_standard
-from aegis.evaluation.result_cache import ResultCache
+from aegis.evaluation.long_work import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.result import plain
 

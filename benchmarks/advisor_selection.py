@@ -28,13 +28,22 @@ from _result import write
 from _selection_data import CACHE, CASES, Case, configurations, counted
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.summary import masked_counts
-from aegis.evaluation.agreement import Agreement, agreement, random_choice
 from aegis.evaluation.coded_rows import CodedRows, read_rows
-from aegis.evaluation.gold import Candidate, GoldScore, GoldStandard, gold_standard, reliability, split_half
+from aegis.evaluation.evaluated import Agreement, agreement, random_choice
+from aegis.evaluation.gold import (
+    CHEAP_MODELS,
+    SECOND_OPINION,
+    Candidate,
+    GoldScore,
+    GoldStandard,
+    gold_standard,
+    reliability,
+    split_half,
+    try_shortlist,
+)
+from aegis.evaluation.long_work import ResultCache
 from aegis.evaluation.models import LIGHT_MODELS
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import Selection, select
-from aegis.evaluation.shortlist import CHEAP_MODELS, SECOND_OPINION, try_shortlist
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis.measures.pair_prediction import PROBE_WEIGHT

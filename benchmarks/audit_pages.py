@@ -21,7 +21,8 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from _result import write
-from aegis.catalog.database.audit_chain import ACTS, Entry, append
+from aegis.catalog.database.audit_chain import ACTS, append
+from aegis.catalog.database.tables import Audit
 from aegis.catalog.server.app import create_site
 from aegis.catalog.service import people, sessions
 from aegis.catalog.service.audit_log import keep_up
@@ -37,7 +38,7 @@ def filled(catalog: Catalog, rows: int) -> None:
     acts = sorted(ACTS)
     for first in range(0, rows, 5_000):
         entries = [
-            Entry(
+            Audit(
                 at=START + datetime.timedelta(minutes=5 * number),
                 actor="once" if number == 10 else f"person-{number % 50}",
                 actor_id=None,

@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 from _result import write
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import Grown, grow_from_tuples, tuples_to_grow
-from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.parts import cost_of_parts, parts_of
+from aegis.candidates.boxes.terms import Growth
 from aegis.candidates.boxes.tuples import BoxTuples
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect

@@ -28,8 +28,8 @@ from threadpoolctl import threadpool_limits
 from _result import RESULTS, dataset, write
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.growth import GREEDY, Growth
 from aegis.candidates.boxes.released_features import ReleasedFeatures
+from aegis.candidates.boxes.terms import GREEDY, Growth
 from aegis.candidates.search.search import search
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain

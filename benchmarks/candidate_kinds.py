@@ -37,7 +37,7 @@ from aegis.learners.race import race
 from aegis.learners.schedule import parts
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate, make_candidates
 from aegis.library.advising.judged_candidates import JudgedTable, judged_tables
-from aegis.library.advising.scores import masked_candidate, sample_of
+from aegis.library.advising.racing import masked_candidate, sample_of
 from aegis.library.clinic import write_clinic
 from aegis.library.ledgers.constraints import Constraints, judging
 from aegis.library.tables.proposals import generated

@@ -35,9 +35,10 @@ from _browser import Answer, Browser
 from _catalog_machine import QUICK, Person, Postgres, Served, add_person, first_administrator, served
 from _result import write
 from aegis.catalog.database import audit_chain
+from aegis.catalog.database.tables import Audit
 from aegis.catalog.server.api.app import description
-from aegis.catalog.server.pages.app import page_routes
-from aegis.catalog.service import jobs, products, releases, requests
+from aegis.catalog.server.pages.page import page_routes
+from aegis.catalog.service import jobs, products, releases, seen_requests
 from aegis.catalog.service.catalog import Catalog, utc_now
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.worker.clinic_example import load_clinic
@@ -218,7 +219,7 @@ def lengthen(catalog: Catalog, product_id: str, rows: int) -> None:
     while there < rows:
         count = min(5_000, rows - there)
         entries = [
-            audit_chain.Entry(
+            Audit(
                 at=utc_now(),
                 actor="somebody",
                 actor_id=None,
@@ -240,7 +241,7 @@ def filling(catalog: Catalog, admin: Person, flow: Any) -> dict[str, str]:
     """What stands for the names in addresses: the clinic's own things."""
     with catalog.read(admin.actor) as work:
         product = products.product(work, product=flow.product)
-        request = requests.request(work, request_id=flow.request_id)
+        request = seen_requests.request(work, request_id=flow.request_id)
         release = releases.release(work, release_id=flow.release_id)
         listed = jobs.list_jobs(work, product=product.id, page=PageRequest(size=1)).items
         people_id = str(admin.actor.user_id)

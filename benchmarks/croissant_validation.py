@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from _result import write
-from aegis.catalog.service import configurations, croissant, people, products, releases, requests, sessions
+from aegis.catalog.service import configurations, metadata, people, products, releases, requests, sessions
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings
@@ -158,7 +158,7 @@ def documents(catalog: Catalog, admin: Actor, names: list[str], folder: Path) ->
     cases = []
     for name in names:
         with catalog.read(admin) as work:
-            told = croissant.croissant(work, product=name, base_url=BASE)
+            told = metadata.croissant(work, product=name, base_url=BASE)
             listed = releases.list_releases(work, product=name).items
         for readable in (False, True) if listed else (False,):
             place = folder / ("read" if readable else "told") / name

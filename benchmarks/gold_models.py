@@ -21,8 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from _result import write
 from _selection_data import CASES, Case, configurations, counted
-from aegis.evaluation.coded_rows import RowMasker, read_rows
-from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.coded_rows import RowMasker, feature_matrix, read_rows
 from aegis.evaluation.models import area_under_curve
 from aegis.evaluation.splits import SplitPlan
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from _result import write
 from aegis.candidates.clusters.mdav import MDAV
+from aegis.candidates.clusters.outcome import risk_before
 from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import risk_before
 from microaggregation_data import adult, german, row
 
 # distinct tuples, loss, people at linkage risk at .05/.075/.1, people at homogeneity risk, as printed

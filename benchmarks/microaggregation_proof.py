@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from _result import write
-from aegis.candidates.clusters.lower_bound import gap_in_words, lower_bound
+from aegis.candidates.clusters.lower_bound import lower_bound
 from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.outcome import gap_in_words
 from aegis.candidates.clusters.records import Records
 from microaggregation_data import adult, german, row
 

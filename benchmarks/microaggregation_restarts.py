@@ -19,13 +19,12 @@ from _result import write
 from aegis.arrays import Ints
 from aegis.candidates.clusters import entropy_stage
 from aegis.candidates.clusters.budget import Budget
-from aegis.candidates.clusters.class_limits import limits_of
+from aegis.candidates.clusters.class_limits import PolicyClasses, limits_of
 from aegis.candidates.clusters.entropy_stage import CYCLES, Cycle, anneal
-from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.mixing import Goal, loss_and_entropy, objective_value
 from aegis.candidates.clusters.mo_obam import MIXES_AT_ONCE, MOOBAM
+from aegis.candidates.clusters.outcome import entropy_ceiling_bits
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import entropy_ceiling_bits
 from aegis.candidates.clusters.units import units_of
 from aegis.privacy.policy import Policy
 from microaggregation_data import adult, german

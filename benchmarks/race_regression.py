@@ -22,7 +22,7 @@ from _result import dataset, write
 from _selection_data import CASES
 from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
-from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.coded_rows import feature_matrix
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import race
 from aegis.learners.sample import Sample, draw_sample

@@ -49,12 +49,12 @@ from aegis.counts.joint import TableCounts
 from aegis.data.dataset import Dataset
 from aegis.evaluation.coded_rows import read_rows
 from aegis.evaluation.gold import GoldScore, GoldStandard, gold_standard, split_half
+from aegis.evaluation.long_work import ResultCache
 from aegis.evaluation.models import LIGHT_MODELS
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import PROBABILITY, race
-from aegis.library.advising.scores import sample_for_masks
+from aegis.library.advising.racing import sample_for_masks
 from aegis.masking.configuration import Configuration
 
 COUNT = 40

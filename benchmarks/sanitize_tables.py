@@ -41,17 +41,14 @@ from _result import dataset, write
 from _sanitize_summary import summary
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audited_column import Fitted
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, SquaredCost, zero_one
 from aegis.candidates.sanitizers.capped_program import solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
-from aegis.candidates.sanitizers.cones import cone_of
-from aegis.candidates.sanitizers.costs import SquaredCost, zero_one
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.fitting import fit
-from aegis.candidates.sanitizers.law import Law, estimated_law
-from aegis.candidates.sanitizers.mechanism import CategoryMechanism
-from aegis.candidates.sanitizers.together import release_matrix, true_values
+from aegis.candidates.sanitizers.law import Law, cone_of, estimated_law
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, release_matrix, true_values
+from aegis.candidates.sanitizers.symbol_column import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
 from aegis.errors import AegisError
 
 Floats = NDArray[np.float64]

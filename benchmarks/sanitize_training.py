@@ -18,17 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _result import dataset, write
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, Cost, LogCost, MatrixCost
 from aegis.candidates.sanitizers.capped_program import solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
-from aegis.candidates.sanitizers.cones import cone_of
-from aegis.candidates.sanitizers.costs import Cost, LogCost, MatrixCost
-from aegis.candidates.sanitizers.encoding import Encoder
-from aegis.candidates.sanitizers.joint import joined, joint_cost
-from aegis.candidates.sanitizers.law import estimated_law
+from aegis.candidates.sanitizers.encoding import Encoder, joined, joint_cost
+from aegis.candidates.sanitizers.law import cone_of, estimated_law
 from aegis.candidates.sanitizers.row_training import Part, Rows, RowSettings, symbols_for, train_rows
-from aegis.candidates.sanitizers.trained_release import best_trained, refined, spent, under_caps
+from aegis.candidates.sanitizers.symbol_column import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, fit_cells
+from aegis.candidates.sanitizers.symbol_tuning import best_trained, refined, spent, under_caps
 
 Table = dict[str, NDArray[Any]]
 ADULT, HOTEL, AIR = (

@@ -13,7 +13,7 @@ import numpy as np
 
 from _result import write
 from aegis.candidates.sanitizers.gaussian import paper_problem
-from aegis.candidates.sanitizers.learned import gaussian_sample
+from aegis.candidates.sanitizers.gaussian_curve import gaussian_sample
 from aegis.candidates.sanitizers.number_training import train
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
 

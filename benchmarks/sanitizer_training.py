@@ -6,7 +6,7 @@ import argparse
 
 from _result import write
 from aegis.candidates.sanitizers.gaussian import paper_problem
-from aegis.candidates.sanitizers.learned import train_gaussian
+from aegis.candidates.sanitizers.gaussian_curve import train_gaussian
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
 
 

@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from _result import dataset, write
-from aegis.candidates.search.result import Candidate, SearchResult
+from aegis.candidates.search.board import Candidate, SearchResult
 from aegis.candidates.search.search import search
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain

@@ -114,14 +114,14 @@ def main() -> None:
             **case,
             "lattice_nodes": result.lattice_nodes,
             "proved": result.proved,
-            "utility_bits": round(result.utility, 6),
+            "utility_bits": round(result.best.utility, 6),
             "bound_bits": round(result.bound, 6),
-            "gap_share": round(result.bound / result.utility - 1, 4),
+            "gap_share": round(result.bound / result.best.utility - 1, 4),
             "nodes_weighed": result.nodes,
             "wall_seconds": round(time.monotonic() - begin, 2),
             "cpu_seconds": round(time.process_time() - cpu, 2),
-            "levels": dict(result.levels),
-            "suppressed": result.suppressed,
+            "levels": dict(result.best.levels),
+            "suppressed": result.best.suppressed,
             "bound_over_time": [
                 {"seconds": round(at, 1), "bound_bits": round(bound, 4), "nodes": nodes}
                 for at, bound, nodes in path[::every]

@@ -27,7 +27,7 @@ from scipy.stats import beta, norm
 import aegis
 from _kept import Kept
 from _result import write
-from aegis.candidates.synthesis.noise import OpenDPNoise
+from aegis.candidates.synthesis.measuring import OpenDPNoise
 
 EPSILON, DELTA, CONFIDENCE = 6.0, 1e-3, 1e-3
 COMMON = 40

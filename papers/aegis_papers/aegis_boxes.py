@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Floats
 from aegis.candidates.boxes.estimator import LocalRecoding
-from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.model_columns import box_columns
+from aegis.candidates.boxes.terms import Growth
 from aegis.counts.class_table import ClassTable
 from aegis.evaluation.models import try_model
 from aegis_papers.aegis_data import MODELS, Table, split_plan

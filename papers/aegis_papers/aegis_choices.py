@@ -13,7 +13,7 @@ from aegis.arrays import Floats
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
 from aegis.counts.summary import Summary
-from aegis.evaluation.agreement import agreement
+from aegis.evaluation.evaluated import agreement
 from aegis.evaluation.gold import gold_standard
 from aegis.evaluation.selectors import select
 from aegis.masking.configuration import Configuration

@@ -10,8 +10,7 @@ import numpy as np
 
 from aegis.arrays import Ints
 from aegis.errors import MissingExtraError
-from aegis.evaluation.coded_rows import RowMasker
-from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.coded_rows import RowMasker, feature_matrix
 from aegis.masking.configuration import Configuration
 from aegis_papers.aegis_data import Table, split_plan
 from aegis_papers.aegis_training import Trained

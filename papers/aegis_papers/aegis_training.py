@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Codes, Floats
-from aegis.evaluation.coded_rows import CodedRows, RowMasker
-from aegis.evaluation.estimators import Estimator, one_thread
-from aegis.evaluation.features import feature_matrix
-from aegis.evaluation.models import check_models, try_model
+from aegis.evaluation.coded_rows import CodedRows, RowMasker, feature_matrix
+from aegis.evaluation.models import Estimator, check_models, one_thread, try_model
 from aegis.masking.configuration import Configuration
 from aegis_papers.aegis_data import MODELS, Table, split_plan
 from aegis_papers.setting import Setting

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from aegis.candidates.sanitizers.curve import CurvePoint
+from aegis.candidates.sanitizers.finite import optimum
 from aegis.candidates.sanitizers.finite_curve import finite_curve
-from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import NotConvergedError
 from aegis.result import plain

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, check_counts
-from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample
+from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample, optimum
 from aegis.candidates.sanitizers.finite_curve import audit_release
-from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import SanitizerError
 from aegis.progress import Progress

@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 
-from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem
-from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem, optimum
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, coalition_problem, paper_problem, proposition_1
 from aegis.candidates.sanitizers.mixtures import best_mixture, plain_library
 from aegis_papers.reproduction import Claim, Section, judged

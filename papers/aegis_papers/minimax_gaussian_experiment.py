@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from aegis.candidates.sanitizers.components import Erasure
+from aegis.candidates.sanitizers.components import Erasure, Learned
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, check_counts
 from aegis.candidates.sanitizers.gaussian import GaussianProblem, proposition_1
-from aegis.candidates.sanitizers.gaussian_curve import AuditRows, audit_mixture
-from aegis.candidates.sanitizers.learned import EPSILON_SHARE, Learned, train_gaussian
+from aegis.candidates.sanitizers.gaussian_curve import EPSILON_SHARE, AuditRows, audit_mixture, train_gaussian
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.candidates.sanitizers.training_settings import TrainingSettings
 from aegis.progress import Progress

@@ -136,7 +136,7 @@ class Table:
         """MDAV as the paper ran it."""
         return self._fit(("mdav", k), MDAV(k=k, metric="z-scored labels", centroid="rounded"))
 
-    def k_member(self, k: int, *, l: int = 2) -> Anonymizer:  # noqa: E741
+    def k_member(self, k: int, *, l: int = 2) -> Anonymizer:
         """Our own l-diverse k-member, which is not the algorithm of Zheng et al."""
         return self._fit(("k-member", k, l), KMember(k=k, l=l, random_state=self.seed))
 
@@ -146,7 +146,7 @@ class Table:
         *,
         classes: int | None,
         trade_off: float = 0.0,
-        l: int = 2,  # noqa: E741
+        l: int = 2,
         rounds: int | None = None,
     ) -> Anonymizer:
         """MO-OBAM with k and l hard; a number of rounds, not a time, so that every machine finds the same."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.arrays import Floats, Ints
+from aegis.candidates.clusters.outcome import class_entropies_bits, measure_risk, sum_of_minima_bits
 from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import class_entropies_bits, measure_risk, sum_of_minima_bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

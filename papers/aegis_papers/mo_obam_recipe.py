@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats
-from aegis.evaluation.estimators import Estimator
+from aegis.evaluation.models import Estimator
 from aegis_papers.mo_obam_data import Table
 from aegis_papers.mo_obam_drawn import Drawn, best_of
 from aegis_papers.setting import Setting

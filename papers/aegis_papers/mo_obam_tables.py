@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from aegis.candidates.clusters.risk import risk_before
+from aegis.candidates.clusters.outcome import risk_before
 from aegis_papers.mo_obam_data import Table, figures
 from aegis_papers.mo_obam_paper import THRESHOLDS, Printed, Row, figure_of
 from aegis_papers.mo_obam_repeats import Repeats, drawn_runs, mdav_orders

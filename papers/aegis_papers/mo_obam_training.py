@@ -9,9 +9,8 @@ from typing import Any
 
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.comparison_result import Comparison
+from aegis.evaluation.long_work import ResultCache, available_cores
 from aegis.evaluation.model_table import ModelTable
-from aegis.evaluation.parallel import available_cores
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis_papers.mo_obam_data import Table
 from aegis_papers.mo_obam_paper import MODELS

@@ -13,14 +13,14 @@ from aegis.loading import loaded as _loaded
 
 if TYPE_CHECKING:
     from aegis.catalog.client.client import Client as Client
-    from aegis.catalog.commands.audit import verify_audit as verify_audit
-    from aegis.catalog.commands.backup import backup as backup
-    from aegis.catalog.commands.backup import restore as restore
     from aegis.catalog.commands.pull import pull as pull
     from aegis.catalog.commands.push import push_configurations as push_configurations
     from aegis.catalog.commands.push import push_product as push_product
     from aegis.catalog.commands.push import push_release as push_release
     from aegis.catalog.commands.push import push_summary as push_summary
+    from aegis.catalog.commands.upkeep import backup as backup
+    from aegis.catalog.commands.upkeep import restore as restore
+    from aegis.catalog.commands.upkeep import verify_audit as verify_audit
     from aegis.counts.folder import read_summary as read_summary
     from aegis.counts.summary import Summary as Summary
     from aegis.data.engine import open_dataset as open_dataset
@@ -78,7 +78,7 @@ _HOMES: dict[str, str] = {
     "anonymize": "aegis.library.anonymize",
     "apply": "aegis.library.apply",
     "attack": "aegis.library.attack",
-    "backup": "aegis.catalog.commands.backup",
+    "backup": "aegis.catalog.commands.upkeep",
     "check": "aegis.library.check",
     "compare": "aegis.library.compare",
     "curve_binary": "aegis.library.curve",
@@ -110,7 +110,7 @@ _HOMES: dict[str, str] = {
     "read_summary": "aegis.counts.folder",
     "reconstruct": "aegis.library.reconstruct",
     "release": "aegis.library.release",
-    "restore": "aegis.catalog.commands.backup",
+    "restore": "aegis.catalog.commands.upkeep",
     "run": "aegis.library.run",
     "sanitize": "aegis.library.sanitize",
     "search": "aegis.library.search",
@@ -119,7 +119,7 @@ _HOMES: dict[str, str] = {
     "synthesize": "aegis.library.synthesize",
     "tune": "aegis.library.tune",
     "verify": "aegis.library.verify",
-    "verify_audit": "aegis.catalog.commands.audit",
+    "verify_audit": "aegis.catalog.commands.upkeep",
 }
 
 __all__ = ["__version__", *_HOMES]

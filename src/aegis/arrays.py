@@ -11,3 +11,5 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int64]
 """The place of each value in its domain."""
+Flags: TypeAlias = NDArray[np.bool_]
+"""Whether something holds, one for each."""

@@ -36,7 +36,7 @@ from aegis.errors import OptionError, OutputError
 from aegis.registry import did_you_mean
 
 P = ParamSpec("P")
-O = TypeVar("O")  # noqa: E741  an options class
+O = TypeVar("O")
 R = TypeVar("R")
 S = TypeVar("S", bound="Options")
 

@@ -18,7 +18,7 @@ from aegis.learners.candidate import Part
 from aegis.learners.sample import Sample
 from aegis.library.advise import advise
 from aegis.library.advising.candidate_kinds import CANDIDATES, CandidateInputs, CandidateKind, make_candidates
-from aegis.library.advising.scores import sample_of
+from aegis.library.advising.racing import sample_of
 from aegis.library.ledgers.constraints import Constraints
 from aegis.privacy.policy import Policy
 

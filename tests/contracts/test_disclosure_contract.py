@@ -13,9 +13,9 @@ import pytest
 
 import aegis
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
+from aegis.catalog.service.disclosure import _published
 from aegis.catalog.service.judged_together import _broken_words
-from aegis.catalog.service.published import _published
-from aegis.catalog.worker import arrival_attacks
+from aegis.catalog.worker import verification
 from aegis.counts import disclosure_rule
 from aegis.counts.joint import Histogram
 from aegis.counts.summary import AttributeSummary, RangedHistogram
@@ -32,11 +32,10 @@ DOORS = (
     "candidates/clusters/candidate.py",  # the same of clusters in the race
     "candidates/clusters/records.py",  # the categories that no centre of a class names
     "candidates/search/masks.py",  # the names of groups that a search makes
-    "catalog/service/disclosure.py",  # configurations, hierarchies, bars and exposures of the catalog
-    "catalog/service/published.py",  # what a summary publishes
-    "catalog/service/previews.py",
+    "catalog/service/disclosure.py",  # configurations, hierarchies, bars and exposures, and what a summary publishes
+    "catalog/service/configurations.py",  # previews of a mask
     "catalog/service/judged_together.py",
-    "catalog/worker/arrival_attacks.py",
+    "catalog/worker/verification.py",
     "counts/named_from.py",  # how many rows are of enough people, where a page knows rows only
     "library/releasing/release_certificate.py",  # certificates
     "library/guided/hierarchy_drafts.py",  # the page of start
@@ -123,6 +122,6 @@ def test_a_count_of_one_is_told_in_words_by_the_catalog() -> None:
     assert "k-anonymity (for fewer than 5 records)" in _broken_words(verdict, out)
     texts: Any = {"age": (["1", "2"], np.array([0, 0, 0, 0, 0, 0, 1]))}
     row: Any = SimpleNamespace(certificate={"roles": {"quasi_identifying": ["age"]}})
-    found = arrival_attacks._alone(texts, 7, row)
+    found = verification._alone(texts, 7, row)
     assert (found["exposed"], found["records"]) == (0, 5)
     assert found["said"] == "the smallest group has fewer than 5 records"

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contracts.asked_models import Make, Rng, ways_to_use
 
-from aegis.candidates.clusters.class_limits import limits_of, within
-from aegis.candidates.clusters.joined_classes import PolicyClasses
+from aegis.candidates.clusters.class_limits import PolicyClasses, limits_of, within
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import place, units_of
 from aegis.counts.class_table import ClassTable

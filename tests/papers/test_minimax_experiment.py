@@ -9,8 +9,7 @@ import pytest
 
 from aegis.candidates.sanitizers.finite import binary_problem, coded_sample, finite_problem
 from aegis.candidates.sanitizers.gaussian import paper_problem
-from aegis.candidates.sanitizers.gaussian_curve import AuditRows
-from aegis.candidates.sanitizers.learned import train_gaussian
+from aegis.candidates.sanitizers.gaussian_curve import AuditRows, train_gaussian
 from aegis.candidates.sanitizers.symbol_training import SymbolProgram
 from aegis.candidates.sanitizers.trainings import TRAININGS, training_for
 from aegis.errors import SanitizerError

@@ -11,8 +11,7 @@ import pytest
 
 from aegis.data.kind import Kind
 from aegis.errors import DataError, OutputError
-from aegis.evaluation.coded_rows import CodedRows, RowMasker
-from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.coded_rows import CodedRows, RowMasker, feature_matrix
 from aegis.evaluation.models import try_model
 from aegis_papers.aegis_boxes import recoded_accuracies
 from aegis_papers.aegis_choices import Chooser
@@ -152,7 +151,7 @@ def test_boxes_tell_models_a_label_that_one_column_decides() -> None:
     rows = table.dataset.table
     column = next(name for name in table.dataset.schema.names if table.dataset.schema.kind(name) is Kind.REAL)
     decided = (rows[column] > rows[column].median()).ifelse("high", "low")
-    dataset = replace(table.dataset, table=rows.mutate(**{table.label: decided}))
+    dataset = table.dataset.with_table(rows.mutate(**{table.label: decided}))
     found = recoded_accuracies(setting, replace(table, dataset=dataset), ("LR", "SGD"), suppressed=0.0)
     assert found["boxes"] >= 2
     assert found["suppressed"] == 0

@@ -19,14 +19,15 @@ from aegis.library.clinic import write_clinic
 PRESSED = """
 import os, signal, sys, threading
 from ibis.backends.duckdb import Backend
-asked, when = Backend.raw_sql, int(sys.argv.pop(1))
+from aegis.data.embedded import Embedded
+asked, when = {Backend: Backend.raw_sql, Embedded: Embedded.raw_sql}, int(sys.argv.pop(1))
 def pressed(self, *query, **options):
     global when
     when -= 1
     if when == 0:
         threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
-    return asked(self, *query, **options)
-Backend.raw_sql = pressed
+    return asked[type(self)](self, *query, **options)
+Backend.raw_sql = Embedded.raw_sql = pressed
 from aegis.main import run
 run()
 """

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import aegis
@@ -39,8 +40,12 @@ def test_type_checkers_see_what_is_loaded() -> None:
 
 
 def _loaded_by(code: str) -> set[str]:
+    return {name.split(".")[0] for name in _modules_loaded_by(code)}
+
+
+def _modules_loaded_by(code: str) -> set[str]:
     answer = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sorted(m.split('.')[0] for m in sys.modules))"],
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sorted(sys.modules))"],
         capture_output=True,
         text=True,
         check=True,
@@ -60,6 +65,20 @@ def test_help_loads_nothing_heavy_and_little_else() -> None:
     assert "rich" in loaded, "help was not drawn: the test proves nothing"
     assert not loaded & heavy
     assert len(loaded) < 200
+
+
+def test_ranking_a_file_loads_neither_ibis_nor_what_knows_policies(tmp_path: Path) -> None:
+    """Ibis takes longer to load than most files take to count, and most files need nothing that it says."""
+    file = tmp_path / "people.csv"
+    rows = [f"{20 + i % 7},{i / 7},{'xyz'[i % 3]},{'no' if i % 2 else 'yes'},2024-01-0{1 + i % 4}" for i in range(200)]
+    file.write_text("\n".join(["age,weight,town,sick,seen", *rows]) + "\n", encoding="utf-8")
+    parquet = tmp_path / "people.parquet"
+    duckdb.execute(f"COPY (FROM read_csv('{file}')) TO '{parquet}'")
+    for source in (file, parquet):
+        code = f"import aegis; assert len(aegis.advise({str(source)!r}, label='sick', generate=5).ranking) == 5"
+        loaded = _modules_loaded_by(code)
+        assert "duckdb" in loaded
+        assert not {name for name in loaded if name.startswith(("ibis", "sqlglot", "aegis.releases", "aegis.attacks"))}
 
 
 def test_ranking_a_file_loads_no_pandas_and_no_scipy(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import EntryPoint
-from typing import Any
+from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
+from aegis import registry
 from aegis.errors import MeasureError
 from aegis.registry import Registry
 
@@ -16,10 +16,8 @@ from aegis.registry import Registry
 def test_entry_points_of_other_packages_are_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     outside = EntryPoint(name="theirs", value="math:tau", group="aegis.things")
 
-    def entry_points(*, group: str) -> list[Any]:
-        return [outside] if group == "aegis.things" else []
-
-    monkeypatch.setattr("aegis.registry.entry_points", entry_points)
+    other = EntryPoint(name="other", value="math:pi", group="aegis.others")
+    monkeypatch.setattr("aegis.registry._installed", lambda: EntryPoints((outside, other)))
     things: Registry[float] = Registry("things", noun="thing", error=MeasureError)
     things.add("ours", 1.0)
     assert list(things) == ["ours", "theirs"]
@@ -71,3 +69,21 @@ def test_what_could_not_be_imported_is_tried_again(monkeypatch: pytest.MonkeyPat
     with pytest.raises(ImportError, match="not now"):
         _ = things["one"]
     assert things["one"] == 1
+
+
+def test_installed_packages_are_asked_once_for_all_registries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time a file of every installed package is read."""
+    asked: list[int] = []
+
+    def entry_points() -> EntryPoints:
+        asked.append(1)
+        return EntryPoints(())
+
+    monkeypatch.setattr("aegis.registry.entry_points", entry_points)
+    registry._installed.cache_clear()
+    try:
+        for kind in ("things", "others"):
+            assert not list(Registry[int](kind, noun="thing"))
+        assert len(asked) == 1
+    finally:
+        registry._installed.cache_clear()

@@ -13,6 +13,9 @@ DATABASE_VARIABLE, STORAGE_VARIABLE = "AEGIS_DATABASE", "AEGIS_STORAGE"
 SETTINGS_VARIABLE = "AEGIS_SETTINGS"
 SMTP_PASSWORD_VARIABLE = "AEGIS_SMTP_PASSWORD"  # noqa: S105 - the name of a variable
 OIDC_SECRET_VARIABLE = "AEGIS_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable
+LOG_VARIABLE = "AEGIS_LOG_FORMAT"
+TEXT, JSON = "text", "json"
+"""Lines for people, or one JSON object a line for programs."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """This machine: what goes there may go in the clear."""
 CERTIFICATE_VARIABLE, KEY_VARIABLE = "AEGIS_TLS_CERTIFICATE", "AEGIS_TLS_KEY"

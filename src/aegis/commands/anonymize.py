@@ -43,7 +43,7 @@ Categorical = Annotated[Sequence[str], Option("Columns of numbers that stand for
 class Clustering(WithRoles, Working):
     """What classes have to satisfy, and what some methods take beside it."""
 
-    l: Diversity = 1  # noqa: E741  as in l-diversity
+    l: Diversity = 1
     classes: Classes = None
     trade_off: Annotated[
         float, Option("Weight of diverse sensitive values against information loss, the paper's λ: 0 to 1 (mo-obam).")

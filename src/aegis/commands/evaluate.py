@@ -26,8 +26,7 @@ from aegis.operation import Option
 from aegis.plural import count
 
 if TYPE_CHECKING:
-    from aegis.evaluation.agreement import Agreement, Spread
-    from aegis.evaluation.evaluated import Evaluation
+    from aegis.evaluation.evaluated import Agreement, Evaluation, Spread
 
 K_ANONYMOUS, RELEASED = "k-anonymous", "released"
 FAMILIES = (*STRENGTHS, K_ANONYMOUS, RELEASED)
@@ -82,7 +81,7 @@ class Evaluate(Proposing, WithRoles, Working, Reporting):
 @command("evaluate", Evaluate, run="aegis.library.evaluate:evaluate", group=LOOK_UP, working="training")
 def show(done: Evaluation, options: Evaluate) -> None:
     """How near every way of choosing comes to training models on all candidates, family by family."""
-    from aegis.evaluation.agreement import over_draws
+    from aegis.evaluation.evaluated import over_draws
 
     for family in done.families:
         low = min(float(draw.gold.accuracies.min()) for draw in family.draws)

@@ -33,7 +33,7 @@ class Tune(WithRoles, Working, Reporting):
         Sequence[float],
         Option("Trade-offs to try (default: 0.0001 to 1 by tens; from 0.01 for binary secrets)."),
     ] = ()
-    l: Diversity = 1  # noqa: E741  as in l-diversity
+    l: Diversity = 1
     seconds_each: Annotated[float, Option("Seconds for each setting.", minimum=0)] = 2.0
     rounds: Annotated[int | None, Option("Search steps instead of time, for equal results anywhere.", minimum=1)] = None
     search: Annotated[bool, Option("Also search the number of classes for each k.")] = True

@@ -304,15 +304,15 @@ def _check_columns(dataset: Dataset, like: Summary, domains: Mapping[str, Domain
 
 
 def _as_before(dataset: Dataset, name: str, domain: Domain) -> Binned:
-    column, kind = dataset.table[name], dataset.schema.kind(name)
+    kind = dataset.schema.kind(name)
     if not domain.discretised:
-        return Binned(source=column, kind=kind)
+        return Binned(source=name, kind=kind)
     if domain.kind.is_number:
         # Decimals do not round: where one part has them the ranges of all are decimal.
         kind = Kind.REAL if Kind.REAL in (kind, domain.kind) else kind
-        column = column.cast("int64" if kind is Kind.INTEGER else "float64")
+        column = dataset.table[name].cast("int64" if kind is Kind.INTEGER else "float64")
         return Binned(source=column, kind=kind, starts=domain.values.astype(kind.dtype), discretised=True)
-    return binned(dataset, column, kind, 2)  # dates and times, by month as ever
+    return binned(dataset, name, kind, 2)  # dates and times, by month as ever
 
 
 def _all_ranges(part: Domain, whole: Domain) -> tuple[Domain, NDArray[np.int64]]:

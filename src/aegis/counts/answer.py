@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
-from ibis.expr.operations import Field, InMemoryTable, Node
 from numpy.typing import NDArray
 
 from aegis.data import spark
+from aegis.data.dataset import expression_of
 from aegis.data.domain import Domain
+from aegis.data.embedded import EmbeddedRows
 from aegis.data.engine_words import in_our_words, quoted_name
 from aegis.data.kind import Kind, Values
 from aegis.errors import EngineError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    from ibis.expr.operations import Node
+
+    from aegis.data.dataset import Rows
 
 NO_LIMIT = 10**9
 """More groups than any answer has."""
@@ -34,8 +38,11 @@ ARROW_TYPES = {
 """How Arrow holds the values of each kind."""
 
 
-def ask(expression: ir.Table) -> pa.Table:
+def ask(rows: Rows) -> pa.Table:
     """Run a query; what an engine says when it fails may quote data, so only its kind is passed on."""
+    if isinstance(rows, EmbeddedRows):
+        return without_quotes(rows.answer)
+    expression = rows
     backend = expression.get_backend()
     if backend.name == "duckdb":
         # The short way: Ibis would import pandas to convert what needs no converting.
@@ -56,41 +63,77 @@ def without_quotes(question: Callable[[], pa.Table]) -> pa.Table:
         raise in_our_words(error, ours) from None
 
 
-def count_rows(table: ir.Table) -> int:
+def count_rows(rows: Rows) -> int:
     """How many rows a table has."""
+    table = expression_of(rows)
     return int(ask(table.aggregate(n=table.count()))["n"][0].as_py())
 
 
-def grouped(table: ir.Table, columns: Mapping[str, ir.Column], *, limit: int) -> pa.Table:
-    """The distinct combinations of ``columns``, by the names given, with how often each occurs as ``n``."""
-    plain = {name: column.op() for name, column in columns.items()}
-    if table.get_backend().name == "duckdb" and all(
-        isinstance(field, Field) and field.rel == table.op() for field in plain.values()
-    ):
+def grouped(rows: Rows, columns: Mapping[str, ir.Column | str], *, limit: int) -> pa.Table:
+    """The distinct combinations of ``columns``, by the names given, with how often each occurs as ``n``.
+
+    A column is an expression, or the name of one that is counted as it is.
+    """
+    named = {name: column if isinstance(column, str) else _plain_name(rows, column) for name, column in columns.items()}
+    asking = _in_sql(rows) if all(named.values()) else None
+    if asking is not None:
         # The same few words for every column: phrasing them through Ibis costs more than most answers.
-        _place(table)
-        listed = ", ".join(f"{quoted_name(field.name)} AS {quoted_name(name)}" for name, field in plain.items())
-        text = f"SELECT {listed}, count(*) AS n FROM ({_phrased(table.op())}) AS t GROUP BY ALL LIMIT {limit}"  # noqa: S608
-        return without_quotes(lambda: table.get_backend().raw_sql(text).to_arrow_table())
-    chosen = table.select(**columns)
+        listed = ", ".join(f"{quoted_name(column)} AS {quoted_name(name)}" for name, column in named.items() if column)
+        return asking.answer(f"SELECT {listed}, count(*) AS n FROM ({asking.text}) AS t GROUP BY ALL LIMIT {limit}")  # noqa: S608
+    import ibis
+
+    table = expression_of(rows)
+    chosen = table.select(
+        **{name: table[column] if isinstance(column, str) else column for name, column in columns.items()}
+    )
     return ask(chosen.group_by(list(columns)).aggregate(n=ibis._.count()).limit(limit))
 
 
-def distinct_in_first(table: ir.Table, names: Sequence[str], *, rows: int) -> dict[str, int]:
-    """How many distinct values each column has in the first ``rows`` rows."""
-    if table.get_backend().name == "duckdb":
-        _place(table)
+def _plain_name(rows: Rows, column: ir.Column) -> str | None:
+    """The name of a column that is one of ``rows`` as it is."""
+    from ibis.expr.operations import Field
+
+    field = column.op()
+    return field.name if isinstance(field, Field) and field.rel == expression_of(rows).op() else None
+
+
+def distinct_in_first(rows: Rows, names: Sequence[str], *, first: int) -> dict[str, int]:
+    """How many distinct values each column has in the ``first`` rows."""
+    asking = _in_sql(rows)
+    if asking is not None:
         listed = ", ".join(f"count(DISTINCT {quoted_name(name)})" for name in names)
-        text = f"SELECT {listed} FROM (SELECT * FROM ({_phrased(table.op())}) LIMIT {rows})"  # noqa: S608
-        answer = without_quotes(lambda: table.get_backend().raw_sql(text).to_arrow_table())
+        answer = asking.answer(f"SELECT {listed} FROM (SELECT * FROM ({asking.text}) LIMIT {first})")  # noqa: S608
     else:
-        peek = table.select(*names).limit(rows)
+        peek = expression_of(rows).select(*names).limit(first)
         answer = ask(peek.aggregate([peek[name].nunique().name(f"c{i}") for i, name in enumerate(names)]))
     return {name: int(answer.column(i)[0].as_py()) for i, name in enumerate(names)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """Rows of embedded DuckDB as a text, and what answers a question that holds it."""
+
+    text: str
+    run: Callable[[str], Any]
+
+    def answer(self, question: str) -> pa.Table:
+        return without_quotes(lambda: self.run(question).to_arrow_table())
+
+
+def _in_sql(rows: Rows) -> _Asking | None:
+    """How to ask about rows in SQL; None where only Ibis speaks the engine's language."""
+    if isinstance(rows, EmbeddedRows):
+        return _Asking(text=rows.text, run=rows.connection.raw_sql)
+    if rows.get_backend().name != "duckdb":
+        return None
+    _place(rows)
+    return _Asking(text=_phrased(rows.op()), run=rows.get_backend().raw_sql)
+
+
 def _place(expression: ir.Table) -> None:
     """Put tables that lie in memory where the engine finds them, which Ibis does only for what it asks itself."""
+    from ibis.expr.operations import InMemoryTable
+
     if expression.op().find(InMemoryTable):
         expression.get_backend()._run_pre_execute_hooks(expression)
 

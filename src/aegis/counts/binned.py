@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -26,19 +25,20 @@ class Binned:
     """A column as it is counted: by value, or by the number of the bin that starts at ``starts[number]``.
 
     Bins are numbered because engines write decimal results in their own ways. What lies below the first start is in
-    the first bin.
+    the first bin. A column that is counted by value is named; one in bins is an expression.
     """
 
-    source: ir.Column
+    source: ir.Column | str
     kind: Kind
     starts: Values | None = None
     discretised: bool = False
 
     @property
-    def column(self) -> ir.Column:
+    def column(self) -> ir.Column | str:
         """What to group by."""
         if self.starts is None:
             return self.source
+        assert not isinstance(self.source, str), "a column in bins is an expression"
         return stepped(self.source, self.starts.tolist(), range(len(self.starts)))
 
     def encoded(self, answer: pa.ChunkedArray) -> tuple[Domain, NDArray[np.int64]]:
@@ -59,8 +59,9 @@ class Binned:
         return codes
 
 
-def binned(dataset: Dataset, column: ir.Column, kind: Kind, bins: int) -> Binned:
+def binned(dataset: Dataset, name: str, kind: Kind, bins: int) -> Binned:
     """The column by bins that hold about equally many records; dates and times by month."""
+    column = dataset.table[name]
     if kind is Kind.DATE or kind is Kind.TIMESTAMP:
         month = column.cast("timestamp").truncate("M").cast("date" if kind is Kind.DATE else "timestamp")
         return Binned(source=month, kind=kind, discretised=True)
@@ -68,7 +69,7 @@ def binned(dataset: Dataset, column: ir.Column, kind: Kind, bins: int) -> Binned
     answer = ask(dataset.table.aggregate(least=column.min(), rest=column.approx_quantile(shares)))
     least, rest = answer["least"][0].as_py(), answer["rest"][0].as_py()
     if least is None:
-        return Binned(source=column, kind=kind)
+        return Binned(source=name, kind=kind)
     edges = np.unique(np.asarray([least, *rest], dtype=np.float64).astype(kind.dtype))
     return Binned(source=column, kind=kind, starts=edges, discretised=True)
 
@@ -85,7 +86,8 @@ def count_bins(table: ir.Table, counted: Binned, label: Binned) -> pa.Table:
         return grouped(table, {"a": counted.column, "y": label.column}, limit=NO_LIMIT)
     whole = counted.kind is Kind.INTEGER  # the complement of the smallest whole number is one; its negative is not
     ends = [~start if whole else -start for start in reversed(counted.starts.tolist())]
-    chosen = table.select(a=counted.source, y=label.column)
+    column = label.column
+    chosen = table.select(a=counted.source, y=table[column] if isinstance(column, str) else column)
     text = (
         f"SELECT y, count(*) - count(a) AS missing, map_values(histogram({'~' if whole else '-'}a, "  # noqa: S608
         f"{ends}::{'BIGINT' if whole else 'DOUBLE'}[])) AS bins FROM ({backend.compile(chosen)}) GROUP BY y"
@@ -126,6 +128,8 @@ def binned_counts(values: Values, counts: NDArray[np.int64], bins: int) -> tuple
 def stepped(column: ir.Column, edges: Sequence[Any], results: Sequence[Any]) -> Any:
     """``results[i]`` for values from ``edges[i]`` up to the next edge: a balanced tree of comparisons."""
     if len(edges) == 1:
+        import ibis
+
         return column.isnull().ifelse(ibis.null(), ibis.literal(results[0]))
     half = len(edges) // 2
     return (column < edges[half]).ifelse(

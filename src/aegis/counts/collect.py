@@ -85,7 +85,7 @@ def count_joints(
         if dataset.roles.get(column.name) is Role.IDENTIFYING and column.name != label
     }
     rows = int(label_histogram.counts.sum())
-    distinct = distinct_in_first(dataset.table, [c.name for c in attributes], rows=limits.peek_rows)
+    distinct = distinct_in_first(dataset.rows, [c.name for c in attributes], first=limits.peek_rows)
     large = _large(dataset, distinct, limits)
     few = {name: values for name, values in distinct.items() if name not in large}
     partners = _partners(few, label_histogram.domain.size)
@@ -120,18 +120,17 @@ def count_joints(
 def count_histograms(dataset: Dataset, columns: Sequence[str], *, limits: Limits | None = None) -> dict[str, Histogram]:
     """Count some columns alone, for masks that read edges, ranges or categories off the data."""
     limits = limits or Limits()
-    distinct = distinct_in_first(dataset.table, columns, rows=limits.peek_rows) if columns else {}
+    distinct = distinct_in_first(dataset.rows, columns, first=limits.peek_rows) if columns else {}
     large = _large(dataset, distinct, limits)
     histograms = {}
     for name in columns:
         kind = dataset.schema.kind(name)
         histogram = None
-        column = dataset.table[name]
         if name not in large or not kind.is_number:
             limit = limits.numbers if kind.is_number else NO_LIMIT
-            histogram = histogram_of(dataset, Binned(source=column, kind=kind), limit)
+            histogram = histogram_of(dataset, Binned(source=name, kind=kind), limit)
         if histogram is None:
-            histogram = histogram_of(dataset, binned(dataset, column, kind, limits.bins), NO_LIMIT)
+            histogram = histogram_of(dataset, binned(dataset, name, kind, limits.bins), NO_LIMIT)
         assert histogram is not None
         histograms[name] = histogram
     return histograms
@@ -144,15 +143,14 @@ def _label(
     if label not in dataset.schema:
         raise LabelError(f"there is no column {label!r}; the columns are {', '.join(dataset.schema.names)}")
     kind = dataset.schema.kind(label)
-    column = dataset.table[label]
     if bins is not None:
         if not kind.is_number:
             raise LabelError(f"the label {label!r} holds {kind}, not numbers: leave out its bins")
         if bins < 2:
             raise LabelError("a label needs at least 2 bins")
-        counted = binned(dataset, column, kind, bins)
+        counted = binned(dataset, label, kind, bins)
     else:
-        counted = Binned(source=column, kind=kind)
+        counted = Binned(source=label, kind=kind)
         histogram = histogram_of(dataset, counted, limits.texts)
         if continuous_bins is None or not kind.is_ordered or not _is_continuous(histogram, limits):
             return counted, _checked_label(label, kind, dataset, histogram, limits)
@@ -162,7 +160,7 @@ def _label(
 
 def _binned_label(dataset: Dataset, label: str, kind: Kind, histogram: Histogram | None, bins: int) -> Binned:
     """A label of numbers or dates in a few neighbourhoods; months may be too many to be classes."""
-    by_engine = binned(dataset, dataset.table[label], kind, bins)
+    by_engine = binned(dataset, label, kind, bins)
     if kind.is_number:
         return by_engine
     dates = histogram or histogram_of(dataset, by_engine, NO_LIMIT)
@@ -199,7 +197,7 @@ def _checked_label(label: str, kind: Kind, dataset: Dataset, histogram: Histogra
 
 def histogram_of(dataset: Dataset, counted: Binned, limit: int) -> Histogram | None:
     """A column alone, or None where it has more than ``limit`` values."""
-    answer = grouped(dataset.table, {"a": counted.column}, limit=limit + 2)
+    answer = grouped(dataset.rows, {"a": counted.column}, limit=limit + 2)
     if len(answer) > limit + 1:
         return None
     domain, codes = counted.encoded(answer["a"])
@@ -236,9 +234,9 @@ def _two_joints(
     dataset: Dataset, names: tuple[str, str], label: Binned, label_domain: Domain, limits: Limits
 ) -> dict[str, Joint]:
     """Two columns, each with the label, in one pass; without those that have more values than the first rows show."""
-    columns = {name: Binned(source=dataset.table[name], kind=dataset.schema.kind(name)) for name in names}
+    columns = {name: Binned(source=name, kind=dataset.schema.kind(name)) for name in names}
     expressions = {key: column.column for key, column in zip("ab", columns.values(), strict=True)}
-    answer = grouped(dataset.table, {**expressions, "y": label.column}, limit=_MOST_TOGETHER + 1)
+    answer = grouped(dataset.rows, {**expressions, "y": label.column}, limit=_MOST_TOGETHER + 1)
     if len(answer) > _MOST_TOGETHER:
         return {}
     labels = label.codes_in(answer["y"], label_domain)
@@ -267,23 +265,22 @@ def _joint(
     large: set[str],
     rows: int,
 ) -> Joint | None:
-    column = dataset.table[name]
     limit = _limit(kind, limits)
     if name not in large:
-        joint = counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, limit)
+        joint = counted_joint(dataset, Binned(source=name, kind=kind), label, label_domain, limit)
         if joint is not None:
             return joint
     if not kind.is_ordered:
         return None
     if kind.is_number and rows <= _FEW_ROWS:
         # So few groups can come that the bins are made of exact counts, here.
-        exact = counted_joint(dataset, Binned(source=column, kind=kind), label, label_domain, rows)
+        exact = counted_joint(dataset, Binned(source=name, kind=kind), label, label_domain, rows)
         assert exact is not None
         values = len(exact.attribute.values)
         starts, counts = binned_counts(exact.attribute.values, exact.counts[:values], limits.bins)
         domain = Domain(kind=kind, values=starts, missing=exact.attribute.missing, discretised=True)
         return Joint(attribute=domain, label=label_domain, counts=np.concatenate([counts, exact.counts[values:]]))
-    return counted_joint(dataset, binned(dataset, column, kind, limits.bins), label, label_domain, limit)
+    return counted_joint(dataset, binned(dataset, name, kind, limits.bins), label, label_domain, limit)
 
 
 def counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domain: Domain, limit: int) -> Joint | None:
@@ -292,7 +289,7 @@ def counted_joint(dataset: Dataset, counted: Binned, label: Binned, label_domain
     if counted.starts is not None:
         answer = count_bins(dataset.table, counted, label)
     else:
-        answer = grouped(dataset.table, {"a": counted.column, "y": label.column}, limit=most + 1)
+        answer = grouped(dataset.rows, {"a": counted.column, "y": label.column}, limit=most + 1)
     domain, rows = counted.encoded(answer["a"])
     if domain.size > limit + 1 or len(answer) > most:
         return None

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import ibis
 import numpy as np
@@ -37,7 +37,7 @@ def with_person(dataset: Dataset, unit: str | None) -> Dataset:
     if unit is None or PERSON in dataset.table.columns:
         return dataset
     dataset.schema.kind(unit)  # says which columns there are if it is not one of them
-    return replace(dataset, table=dataset.table.mutate(**{PERSON: dataset.table[unit]}), blocks=None)
+    return dataset.with_table(dataset.table.mutate(**{PERSON: dataset.table[unit]}))
 
 
 def count_classes(

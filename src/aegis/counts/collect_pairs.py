@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, plain, to_numpy
 from aegis.counts.binned import stepped
-from aegis.counts.joint import MOST_PAIRED, Histogram, Joint, PairCounts, PairTables, TableCounts, ValueGroups
-from aegis.data.dataset import Dataset, sampled
+from aegis.counts.joint import Histogram, Joint, TableCounts
+from aegis.counts.pair_counts import MOST_PAIRED, PairCounts, PairTables, ValueGroups
+from aegis.data.dataset import Dataset, expression_of, sampled
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import SummaryError
@@ -196,12 +197,12 @@ def _sample(dataset: Dataset, counted: TableCounts, limits: PairLimits, seed: in
         return dataset.table.select(*names)
     # A little more than is needed, then cut: a Bernoulli sample has no fixed size.
     fraction = min(1.0, 1.05 * limits.rows / counted.rows)
-    table = dataset.table
+    rows = dataset.rows
     if counted.rows >= _MANY_ROWS:
         # Some blocks of rows first, so that the others need not be read, then single rows of those.
-        table = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
+        rows = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
         fraction = 1 / _BLOCKS
-    return sampled(table.select(*names), fraction, seed=seed).limit(limits.rows)
+    return expression_of(sampled(rows.select(*names), fraction, seed=seed)).limit(limits.rows)
 
 
 def _code(column: ir.Column, histogram: Histogram, groups: ValueGroups) -> ir.Column:

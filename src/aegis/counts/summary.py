@@ -34,7 +34,7 @@ from aegis.errors import SummaryError
 from aegis.masking.configuration import Configuration, canonical
 from aegis.masking.mask import Mask
 from aegis.masking.masks.identity import Identity
-from aegis.masking.transition import Transition, transition
+from aegis.masking.transition import Transition
 from aegis.plural import count
 from aegis.result import Tabular
 
@@ -256,7 +256,7 @@ def masked_counts(
             counted = label_histogram if column == label else joints[column].histogram()
             mask.check(counted.domain.kind, column=column)
             mask.check_domain(counted.domain, column=column)
-            changes[column, mask] = mask_id(mask), transition(mask, counted.domain, counted.counts)
+            changes[column, mask] = mask_id(mask), counted.changed_by(mask)
         return changes[column, mask]
 
     for configuration in configurations:

@@ -14,20 +14,20 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ibis
-
 from aegis.data import arrow_sources, delimited, spark
 from aegis.data.arrow_sources import LINES, WORKBOOKS, read_json, read_sheet
-from aegis.data.dataset import Dataset, blocks_of, kind_of, tidied
+from aegis.data.dataset import Dataset, blocks_of
+from aegis.data.embedded import Embedded, EmbeddedTable
 from aegis.data.engine_words import in_our_words
 from aegis.data.schema import NOTATIONS, Column, Notation, Roles, Schema, roles_beside
 from aegis.data.unpacked import without_compression
-from aegis.data.written_values import as_values
 from aegis.errors import DataError, EngineError, MissingExtraError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pandas as pd
+
+    from aegis.data.dataset import Rows
 
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
@@ -80,12 +80,15 @@ def open_dataset(
     if notation.columns:
         if as_text:
             raise DataError("values that are left as they are written are not read by their notation")
-        opened = as_values(opened, notation, name=name, missing=missing)
+        from aegis.data.written_values import as_values  # loads Ibis, as little else here does
+
+        expression = opened.expression if isinstance(opened, EmbeddedTable) else opened
+        opened = as_values(expression, notation, name=name, missing=missing)
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
     dataset = replace(as_dataset(opened, name=name, roles=merged, missing=missing), orders=beside.order)
     dataset.schema.check(*beside.order)
     if engine is None and _is_parquet(source) and not notation.columns:
-        return replace(dataset, blocks=blocks_of(dataset.table, opened, Path(source), missing=missing))
+        return replace(dataset, blocks=blocks_of(dataset.rows, opened, Path(source), missing=missing))
     return dataset
 
 
@@ -122,14 +125,21 @@ def read_frame(path: str | Path) -> pd.DataFrame:
 
 
 def as_dataset(
-    table: ir.Table, *, name: str = "table", roles: Roles | None = None, missing: Sequence[str] = ()
+    table: ir.Table | EmbeddedTable, *, name: str = "table", roles: Roles | None = None, missing: Sequence[str] = ()
 ) -> Dataset:
     """A table of an engine as a dataset; nothing is opened or read for it."""
-    if not table.columns:
+    rows: Rows
+    if isinstance(table, EmbeddedTable):
+        rows, kinds = table.tidied(missing), table.kinds
+    elif not table.columns:
         raise DataError(f"{name} has no columns; give a table with a header")
-    tidy = tidied(table, missing)
-    schema = Schema(columns=tuple(Column(name=c, kind=kind_of(t)) for c, t in tidy.schema().items()))
-    return Dataset(name=name, table=tidy, schema=schema, roles=(roles or Roles()).checked_against(schema))
+    else:
+        from aegis.data.tidied import kind_of, tidied
+
+        rows = tidied(table, missing)
+        kinds = {column: kind_of(kind) for column, kind in rows.schema().items()}
+    schema = Schema(columns=tuple(Column(name=column, kind=kind) for column, kind in kinds.items()))
+    return Dataset(name=name, rows=rows, schema=schema, roles=(roles or Roles()).checked_against(schema))
 
 
 def _is_parquet(source: Any) -> bool:
@@ -147,12 +157,14 @@ def _open(
     missing: Sequence[str],
     as_text: bool,
     texts: Sequence[str],
-) -> tuple[str, ir.Table]:
+) -> tuple[str, ir.Table | EmbeddedTable]:
     if table is not None and not isinstance(source, str | Path):
         raise DataError("a data frame is one table; leave out the name of a table, which is for databases")
-    if isinstance(source, ibis.expr.types.Table):
-        return (source.get_name() if hasattr(source.op(), "name") else "table"), source
     if not isinstance(source, str | Path):
+        import ibis
+
+        if isinstance(source, ibis.expr.types.Table):
+            return (source.get_name() if hasattr(source.op(), "name") else "table"), source
         return "table", _from_frame(source)
     text = str(source)
     reading: dict[str, Any] = {
@@ -166,10 +178,10 @@ def _open(
         return _inside(text, engine, table, reading)
     if "://" in text:
         return _from_url(text, table, reading)
-    return _from_file(text, table, connect(None, threads=1 if _is_short_text(text) else None), reading)
+    return _from_file(text, table, Embedded(_settings(threads=1 if _is_short_text(text) else None)), reading)
 
 
-def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) -> tuple[str, ir.Table]:
+def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) -> tuple[str, ir.Table | EmbeddedTable]:
     """A table by its name inside an engine; DuckDB and Spark read files as well."""
     if table is not None or "#" in engine:
         raise DataError(
@@ -213,7 +225,9 @@ def _names_a_file(name: str) -> bool:
     return bool(set("/*?[\\") & set(name)) or ending in endings or Path(name).exists()
 
 
-def _from_file(text: str, table: str | None, connection: Any, reading: dict[str, Any]) -> tuple[str, ir.Table]:
+def _from_file(
+    text: str, table: str | None, connection: Any, reading: dict[str, Any]
+) -> tuple[str, ir.Table | EmbeddedTable]:
     path, table = _file(text, table)
     last = path.suffix.lower()
     if table is not None and (path.is_dir() or last not in (*_DUCKDB, *WORKBOOKS)):
@@ -232,6 +246,8 @@ def _from_file(text: str, table: str | None, connection: Any, reading: dict[str,
                 [str(file) for file in arrow_sources.parquet_files(path)]
             )
         if last in _DUCKDB:
+            import ibis
+
             return path.stem, _database_table(ibis.duckdb.connect(path, read_only=True), table, str(path))
         if last in _PARQUET:
             arrow_sources.check_parquet_names(path)
@@ -298,14 +314,19 @@ def _is_short_text(name: str) -> bool:
     return path.suffix.lower() in _TEXT and _is_there(path) and path.is_file() and path.stat().st_size <= _SHORT_BYTES
 
 
-def connect(engine: str | None, *, threads: int | None = None) -> Any:
-    """The engine at a URL, or a fresh embedded DuckDB, with as many threads as there are cores if nothing is said."""
+def _settings(*, threads: int | None = None) -> dict[str, Any]:
+    """How embedded DuckDB is set up, with as many threads as there are cores if nothing is said."""
+    # What does not fit into memory goes to the system's temporary folder, not into the working one.
+    settings: dict[str, Any] = {"temp_directory": str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}")}
+    return settings if threads is None else {**settings, "threads": threads}
+
+
+def connect(engine: str | None) -> Any:
+    """The engine at a URL, or a fresh embedded DuckDB, as Ibis knows it."""
+    import ibis
+
     if engine is None:
-        # What does not fit into memory goes to the system's temporary folder, not into the working one.
-        settings: dict[str, Any] = {"temp_directory": str(Path(tempfile.gettempdir()) / f"aegis-{os.getpid()}")}
-        if threads is not None:
-            settings["threads"] = threads
-        return _prepared(ibis.duckdb.connect(**settings))
+        return _prepared(ibis.duckdb.connect(**_settings()))
     if spark.is_spark(engine):
         return spark.connect_spark(engine)
     scheme = engine.partition("://")[0].lower().replace("postgresql", "postgres")
@@ -343,6 +364,8 @@ def _prepared(connection: Any) -> Any:
 def _from_frame(frame: Any) -> ir.Table:
     """Anything tabular that Arrow understands."""
     try:
+        import ibis
+
         named = arrow_sources.named(frame)
         return connect(None).create_table("frame", ibis.memtable(named), temp=True)
     except DataError:

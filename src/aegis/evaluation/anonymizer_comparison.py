@@ -13,25 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import mannwhitneyu
 
-from aegis.arrays import Codes
+from aegis.arrays import Codes, Floats
 from aegis.data.domain import Domain
 from aegis.errors import LabelError, MeasureError
 from aegis.evaluation.classifiers import CLASSIFIERS, EXPLAINED, check_models, try_classifier, try_learner
-from aegis.evaluation.comparison_result import (
-    ORIGINAL,
-    Balance,
-    ColumnImportance,
-    Comparison,
-    F1Difference,
-    F1Score,
-)
-from aegis.evaluation.features import feature_matrix
+from aegis.evaluation.coded_rows import feature_matrix
+from aegis.evaluation.comparison_result import ORIGINAL, Balance, ColumnImportance, Comparison, F1Difference, F1Score
+from aegis.evaluation.long_work import ResultCache, in_parallel
 from aegis.evaluation.model_table import ModelTable
-from aegis.evaluation.parallel import in_parallel
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan, matched_rows, propensity
 from aegis.learners.learner import LEARNERS
 from aegis.progress import Progress
@@ -236,7 +228,7 @@ def _train(workshop: _Workshop, task: _Task) -> list[_Done]:
 class _Features:
     """The columns of a table as one matrix, and where those of each column end."""
 
-    matrix: NDArray[np.float64]
+    matrix: Floats
     columns: tuple[str, ...]
     ends: Codes
 
@@ -253,7 +245,7 @@ class _Features:
             ends=np.cumsum([part.shape[1] for part in parts.values()]),
         )
 
-    def by_column(self, importances: NDArray[np.float64]) -> dict[str, float]:
+    def by_column(self, importances: Floats) -> dict[str, float]:
         """What the features of each column weigh together."""
         gained = np.diff(np.append(0.0, np.append(0.0, np.cumsum(importances))[self.ends]))
         return dict(zip(self.columns, np.round(gained, 9).tolist(), strict=True))

@@ -12,8 +12,8 @@ import numpy as np
 
 from aegis.arrays import Codes, Floats
 from aegis.counts.joint import divisor
-from aegis.evaluation.estimators import Estimator, check_names, one_thread
 from aegis.evaluation.model_table import ModelTable
+from aegis.evaluation.models import Estimator, check_names, one_thread
 from aegis.learners.features import CodedColumn, Split, SplitColumn
 from aegis.learners.learner import LEARNERS, expect
 from aegis.learners.target import Target
@@ -50,15 +50,7 @@ class Trial:
 
 
 def try_classifier(
-    name: str,
-    X: Floats,
-    y: Codes,
-    *,
-    training: Codes,
-    testing: Codes,
-    positive: int | None,
-    balanced: bool,
-    seed: int,
+    name: str, X: Floats, y: Codes, *, training: Codes, testing: Codes, positive: int | None, balanced: bool, seed: int
 ) -> Trial:
     """Train a fresh model on some rows and score its answers on others; ``balanced`` gives every label equal weight."""
     seen, truth = y[training], y[testing]

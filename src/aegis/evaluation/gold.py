@@ -1,7 +1,8 @@
-"""The exhaustive way: mask the rows, train and test models, for every configuration.
+"""The exhaustive way: mask the rows, train and test models, for every configuration; or for a shortlist from counts.
 
 It is what the advisor is measured against, and what it saves. Results are cached one by one, so that it may be stopped
-at any time and goes on where it was.
+at any time and goes on where it was. A shortlist is tried with cheap models on a few configurations instead of all
+models on all.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from aegis.evaluation.coded_rows import CodedRows, RowMasker
-from aegis.evaluation.features import ENCODING, Encoding, feature_matrix
+from aegis.arrays import Floats, Ints
+from aegis.errors import MeasureError
+from aegis.evaluation.coded_rows import ENCODING, CodedRows, Encoding, RowMasker, feature_matrix
+from aegis.evaluation.long_work import ResultCache, in_parallel
 from aegis.evaluation.models import GOLD_MODELS, Quality, check_models, try_model
-from aegis.evaluation.parallel import in_parallel
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
@@ -26,6 +27,13 @@ from aegis.progress import Progress
 _HALVINGS = 50
 _NUMBERS = ("accuracy", "auc", "balanced_accuracy", "cpu_seconds")
 """What is kept of a trained model."""
+CHEAP_MODELS = ("logistic-regression", "small-random-forest", "small-boosted-trees")
+"""One of each kind that the gold standard trains, the trees small."""
+MOST_ROWS = 50_000
+"""A shortlist is tried on a sample of at most this many rows; a split uses less than half of them."""
+SECOND_OPINION = "label-probe"
+"""The pair score that fills shortlists in turns with the default one: a line through all attributes, where that one
+looks at decisions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +71,15 @@ class GoldStandard:
     cpu_seconds: float
 
     @property
-    def accuracies(self) -> NDArray[np.float64]:
+    def accuracies(self) -> Floats:
         return np.array([score.accuracy for score in self.scores])
 
     @property
-    def aucs(self) -> NDArray[np.float64]:
+    def aucs(self) -> Floats:
         return np.array([score.auc for score in self.scores])
 
     @property
-    def balanced_accuracies(self) -> NDArray[np.float64]:
+    def balanced_accuracies(self) -> Floats:
         return np.array([score.balanced_accuracy for score in self.scores])
 
     @property
@@ -84,7 +92,7 @@ class GoldStandard:
         return max(self.scores, key=lambda score: score.accuracy)
 
 
-def reliability(by_split: NDArray[np.float64]) -> float:
+def reliability(by_split: Floats) -> float:
     """Which share of what differs between configurations would be found again on other splits.
 
     ``by_split`` has configurations down and splits across. No selector can correlate with the mean over splits by more
@@ -104,7 +112,7 @@ def reliability(by_split: NDArray[np.float64]) -> float:
     return max(0.0, 1.0 - noise / between) if between > 1e-15 else 0.0
 
 
-def split_half(by_split: NDArray[np.float64], *, seed: int = 0) -> float:
+def split_half(by_split: Floats, *, seed: int = 0) -> float:
     """The rank correlation to expect between two sets of as many splits each, never seen together.
 
     The splits are halved at random, the means of the halves are rank-correlated, and Spearman and Brown's formula
@@ -291,3 +299,98 @@ def gold_of(
 
 def _further(progress: Progress, before: int, total: int) -> Progress:
     return lambda done, _, what: progress(before + done, total, what)
+
+
+def cheap_plan(rows: int) -> SplitPlan:
+    """Three splits; more for a small table, whose splits hold few test rows and cost little."""
+    splits = 3 if rows >= 5_000 else 8
+    return SplitPlan(splits=splits, test_share=1 / 3, most_training_rows=8_000, most_test_rows=8_000, seed=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TriedShortlist:
+    """The shortlist in the order that the models found, and scores for all configurations that keep that order.
+
+    ``scores`` puts the shortlist first, by accuracy, and leaves the others as the counts had them.
+    """
+
+    shortlist: tuple[GoldScore, ...]
+    scores: Floats
+    models: tuple[str, ...]
+    plan: SplitPlan
+    training_rows: int
+    cpu_seconds: float
+
+    @property
+    def best(self) -> GoldScore:
+        return self.shortlist[0]
+
+    @property
+    def like_best(self) -> tuple[bool, ...]:
+        """Whose accuracy cannot be told from that of the first: split by split, the difference may be none."""
+        first = np.array(self.best.accuracy_by_split)
+        behind = [
+            self.plan.interval((first - np.array(candidate.accuracy_by_split)).tolist()) for candidate in self.shortlist
+        ]
+        return tuple(low <= 0.0 for low, _ in behind)
+
+
+def in_turns(first: Ints, second: Ints, size: int) -> Ints:
+    """The first ``size`` different ones of two orders, taken from one and the other in turns.
+
+    >>> in_turns(np.array([0, 1, 2, 3]), np.array([3, 0, 1, 2]), 3).tolist()
+    [0, 3, 1]
+    """
+    woven = np.stack([first, second], axis=1).ravel()
+    _, places = np.unique(woven, return_index=True)
+    return woven[np.sort(places)][:size]
+
+
+def try_shortlist(
+    candidates: Sequence[Candidate],
+    scores: ArrayLike,
+    *,
+    label: str,
+    second: ArrayLike | None = None,
+    shortlist: int = 8,
+    models: Sequence[str] = CHEAP_MODELS,
+    plan: SplitPlan | None = None,
+    cache: ResultCache | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> TriedShortlist:
+    """Try the ``shortlist`` candidates with the highest ``scores`` and put them in order of their accuracy.
+
+    Where a ``second`` opinion is given the two fill the shortlist in turns: what one overlooks the other may see.
+    """
+    counted = np.asarray(scores, dtype=np.float64)
+    if shortlist < 1 or not candidates or counted.shape != (len(candidates),):
+        raise MeasureError("trying a shortlist needs one score per configuration and a shortlist of at least one")
+    plan = plan or cheap_plan(candidates[0].rows.rows)
+    falling = np.argsort(-counted, kind="stable")
+    others = falling if second is None else np.argsort(-np.asarray(second, dtype=np.float64), kind="stable")
+    if len(others) != len(falling):
+        raise MeasureError("a second opinion needs one score per configuration")
+    places = in_turns(falling, others, shortlist)
+    tried = gold_of(
+        [candidates[i] for i in places],
+        label=label,
+        models=models,
+        plan=plan,
+        cache=cache,
+        jobs=jobs,
+        progress=progress,
+    )
+    # Equal accuracies stay in the order of the counts.
+    order = np.argsort(-tried.accuracies, kind="stable")
+    final = np.concatenate([places[order], falling[~np.isin(falling, places)]])
+    ranked = np.empty(len(counted))
+    ranked[final] = np.arange(len(counted), 0, -1)
+    return TriedShortlist(
+        shortlist=tuple(tried.scores[i] for i in order),
+        scores=ranked,
+        models=tried.models,
+        plan=plan,
+        training_rows=tried.training_rows,
+        cpu_seconds=tried.cpu_seconds,
+    )

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aegis.candidates.clusters.outcome import Risk, risk_before
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import Risk, risk_before
 from aegis.candidates.clusters.tuning import (
     PAPER_K,
     Attempts,
@@ -23,7 +23,7 @@ from aegis.candidates.clusters.tuning import (
     search_classes,
 )
 from aegis.errors import AnonymizerError
-from aegis.evaluation.parallel import in_parallel
+from aegis.evaluation.long_work import in_parallel
 from aegis.progress import Progress
 
 
@@ -33,7 +33,7 @@ class GridTuning:
 
     rows: int
     unique_tuples: int
-    l: int  # noqa: E741  as in l-diversity
+    l: int
     ks: tuple[int, ...]
     classes: tuple[int, ...]
     trade_offs: tuple[float, ...]
@@ -136,7 +136,7 @@ def tune_records(
     ks: Sequence[int] = PAPER_K,
     classes: Sequence[int] | None = None,
     trade_offs: Sequence[float] | None = None,
-    l: int = 1,  # noqa: E741
+    l: int = 1,
     seconds_each: float = 2.0,
     rounds: int | None = None,
     search: bool = True,

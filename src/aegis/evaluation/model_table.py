@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from aegis.arrays import Codes
-from aegis.candidates.boxes.split_recoding import SplitRecoding
+from aegis.candidates.boxes.candidate import SplitRecoding
 from aegis.counts.answer import ARROW_TYPES, encode
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain, show
@@ -139,7 +139,7 @@ def with_published(original: ModelTable, method: str, columns: pa.Table, *, raw:
 
 def split_recoding(
     original: ModelTable,
-    label: tuple[str, Domain, np.ndarray[Any, np.dtype[np.int64]]],
+    label: tuple[str, Domain, Codes],
     quasi: Sequence[str],
     secrets: Sequence[str],
     policy: Policy,
@@ -163,11 +163,11 @@ def split_recoding(
     )
 
 
-def _own(table: ModelTable, column: str) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+def _own(table: ModelTable, column: str) -> tuple[Domain, Codes]:
     return table.domains[column], table.codes[column].astype(np.int64)
 
 
-def _as_texts(table: ModelTable, column: str) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+def _as_texts(table: ModelTable, column: str) -> tuple[Domain, Codes]:
     """A column of numbers as the texts they are written as."""
     domain, codes = _own(table, column)
     shown = [show(value) for value in domain.values.tolist()]
@@ -182,7 +182,7 @@ def _are_dates(column: pa.ChunkedArray) -> bool:
     return bool(pc.all(pc.match_substring_regex(column, r"^\d{4}-\d\d-\d\d")).as_py())
 
 
-def label_codes(table: pa.Table, label: str, dataset: Dataset) -> tuple[Domain, np.ndarray[Any, np.dtype[np.int64]]]:
+def label_codes(table: pa.Table, label: str, dataset: Dataset) -> tuple[Domain, Codes]:
     """The label as codes of its domain; a missing label, or too many different ones, are refused."""
     domain, codes = encode(table[label], dataset.schema.kind(label))
     if not len(codes):

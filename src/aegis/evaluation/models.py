@@ -1,22 +1,76 @@
 """The models of the exhaustive way, by name. All get the same features; none is tuned to a data set.
 
-The forest and the boosted trees are as the library ships them. Their light forms are smaller and held back, for
-evaluations that must train thousands: what a leaf says must rest on 10 or 40 rows, or small tables are learnt by heart
-(benchmarks/gold_models.py). Their small forms are smaller still, for trying a shortlist.
+They are declared as data: scikit-learn is imported when one is built. The forest and the boosted trees are as the
+library ships them. Their light forms are smaller and held back, for evaluations that must train thousands: what a leaf
+says must rest on 10 or 40 rows, or small tables are learnt by heart (benchmarks/gold_models.py). Their small forms are
+smaller still, for trying a shortlist.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
 from aegis.arrays import Codes, Floats
-from aegis.evaluation.estimators import Estimator, check_names, one_thread
+from aegis.errors import MeasureError, MissingExtraError
 
 _FOREST, _BOOSTED = "ensemble.RandomForestClassifier", "ensemble.HistGradientBoostingClassifier"
 _HELD_BACK = {"max_leaf_nodes": 8, "min_samples_leaf": 40, "l2_regularization": 1.0, "early_stopping": False}
+GOLD_MODELS = ("logistic-regression", "random-forest", "boosted-trees")
+"""Whose mean accuracy is the gold standard: a line, a forest and boosted trees."""
+LIGHT_MODELS = ("logistic-regression", "light-random-forest", "light-boosted-trees")
+"""The same with smaller trees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """A class of scikit-learn as ``module.Class``, and its parameters beside the seed."""
+
+    path: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seeded: bool = True
+
+    def build(self, seed: int) -> Any:
+        """A fresh model."""
+        module, name = self.path.split(".")
+        random = {"random_state": seed} if self.seeded else {}
+        return getattr(import_module(f"sklearn.{module}"), name)(**self.parameters, **random)
+
+
+def check_names(names: Collection[str], known: Collection[str], *, without_library: Collection[str] = ()) -> None:
+    """Raise unless every name is known, and the library is there if one of them needs it."""
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        problem = f"there is no model called {', '.join(map(repr, unknown))}" if unknown else "no model is named"
+        raise MeasureError(f"{problem}; use {', '.join(known)}")
+    if all(name in without_library for name in names):
+        return
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(feature="training models", extra="evaluate") from None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Train in one thread: models are tried in parallel, and threads that wait would count as work.
+
+    A model that stops before its tolerance is a model too, and its figures say how good: its warnings are not shown.
+    """
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    with warnings.catch_warnings(), threadpool_limits(limits=1):
+        warnings.simplefilter("ignore")
+        yield
+
+
 _ESTIMATORS = {
     "logistic-regression": Estimator("linear_model.LogisticRegression", {"max_iter": 300}),
     "random-forest": Estimator(_FOREST, {"n_jobs": 1}),
@@ -36,10 +90,6 @@ _ESTIMATORS = {
 }
 
 MODELS = tuple(_ESTIMATORS)
-GOLD_MODELS = ("logistic-regression", "random-forest", "boosted-trees")
-"""Whose mean accuracy is the gold standard: a line, a forest and boosted trees."""
-LIGHT_MODELS = ("logistic-regression", "light-random-forest", "light-boosted-trees")
-"""The same with smaller trees."""
 
 
 def check_models(names: tuple[str, ...]) -> None:

@@ -14,17 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.arrays import Floats
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.attackers import fit_linear
 from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
 from aegis.candidates.sanitizers.audited_column import Fitted
-from aegis.candidates.sanitizers.encoding import encode_side, refuse_copies, refuse_missing
-from aegis.candidates.sanitizers.fitting import fit
+from aegis.candidates.sanitizers.encoding import Columns, encode_side, refuse_copies, refuse_missing
+from aegis.candidates.sanitizers.fitting import audited_together, fit
 from aegis.candidates.sanitizers.mechanism import Mechanism
-from aegis.candidates.sanitizers.together import audited_together
 from aegis.errors import GuaranteeError, SanitizerError
-
-Columns = Mapping[str, NDArray[Any]]
 
 SHARES = (0.1, 0.4, 0.8)
 """Distortions, as shares of what the authorised party has when nothing is released."""
@@ -209,7 +206,7 @@ def _is_number(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "iuf" and np.unique(values).size > _CATEGORIES
 
 
-def _sample(rows: int, seed: int) -> NDArray[np.int64]:
+def _sample(rows: int, seed: int) -> Ints:
     """Some rows in an order of their own: what lies side by side in a table is often alike."""
     return np.random.default_rng(seed).permutation(rows)[:MOST_ROWS]
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.counts.joint import Joint, PairTables, TableCounts
+from aegis.counts.joint import Joint, TableCounts
+from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, Level, MaskedJoint, Summary, mask_counts, reduced
 from aegis.errors import MeasureError
 from aegis.evaluation.coded_rows import CodedRows
@@ -24,6 +25,9 @@ from aegis.measures.pair_ground import score_configurations
 from aegis.ranking.attribute_values import Reference, Rounding
 from aegis.ranking.paper import PAPER_MEASURES
 from aegis.ranking.rank import rank
+
+Selector = Callable[[Summary, PairTables | None, int], Floats]
+"""A summary of level 2d, the pair tables where there are any, and a seed, to scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,10 +42,6 @@ class Selection:
     def chosen(self) -> int:
         """The place of the configuration it would release; the first of those that tie."""
         return int(np.argmax(self.scores))
-
-
-Selector = Callable[[Summary, PairTables | None, int], Floats]
-"""A summary of level 2d, the pair tables where there are any, and a seed, to scores."""
 
 
 def by_rank(measure: str, reference: Reference, level: Level) -> Selector:
@@ -124,11 +124,7 @@ def selectors(*, pairs: bool = True) -> dict[str, Selector]:
 
 
 def select(
-    summary: Summary,
-    *,
-    pairs: PairTables | None = None,
-    names: Sequence[str] | None = None,
-    seed: int = 0,
+    summary: Summary, *, pairs: PairTables | None = None, names: Sequence[str] | None = None, seed: int = 0
 ) -> list[Selection]:
     """Ask every selector, or those named."""
     ways = selectors(pairs=pairs is not None)

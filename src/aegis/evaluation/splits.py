@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from aegis.arrays import Codes, Floats
+from aegis.arrays import Codes, Flags, Floats
 from aegis.errors import MeasureError, MissingExtraError
 
 
@@ -76,7 +75,7 @@ class SplitPlan:
         return mean - half, mean + half
 
 
-def propensity(features: Floats, rare: NDArray[np.bool_]) -> Floats:
+def propensity(features: Floats, rare: Flags) -> Floats:
     """The log-odds of the rare label given the features, by logistic regression."""
     try:
         from sklearn.linear_model import LogisticRegression
@@ -90,7 +89,7 @@ def propensity(features: Floats, rare: NDArray[np.bool_]) -> Floats:
     return np.asarray(model.decision_function(features), dtype=np.float64)
 
 
-def matched_rows(scores: Floats, rare: NDArray[np.bool_], *, ratio: int, rng: np.random.Generator) -> Codes:
+def matched_rows(scores: Floats, rare: Flags, *, ratio: int, rng: np.random.Generator) -> Codes:
     """All rare rows and, for each, the ``ratio`` free others with the nearest score; none is used twice.
 
     >>> scores = np.array([0.0, 1.0, 5.0, 1.1, 4.9])

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from aegis.arrays import Codes
@@ -27,6 +26,7 @@ from aegis.data.schema import Notation, Role
 from aegis.data.written_values import misfits
 from aegis.inspection.first_rows import LOOKED_AT, FirstRows, as_numbers, first_rows
 from aegis.inspection.profile import Profile
+from aegis.inspection.same_people import exact_codes, pairs_that_share
 from aegis.inspection.suggested_role import TRAITS, names_somebody, words_of
 
 SURE_MARKS = ("?", "NA", "N/A", "#N/A", "<NA>", "n/a", "NaN", "nan", "NULL", "null", "(null)", "\\N", "Null")
@@ -201,12 +201,14 @@ def _people(profile: Profile, table: pa.Table, coded: FirstRows) -> tuple[People
         present = profile.rows - column.missing
         if not 20 < column.distinct < 0.98 * present or names_somebody(words_of(column.name)):
             continue  # two people may have one name
+        if column.same_as is not None:
+            continue  # people are counted by the other one: this may be one number for each of somebody's visits
         if column.mask == "suppress":
             continue  # texts that say something of somebody: two rows with the same one are not one person's
         if (column.role or column.suggested) is Role.IDENTIFYING:
             people.append(People(column=column.name, people=column.distinct, rows=present))
         elif column.role is None and column.name not in traits and column.kind in (Kind.TEXT, Kind.INTEGER):
-            agree_in = _agreeing_traits(_exact(table[column.name]), traits)
+            agree_in = _agreeing_traits(exact_codes(table[column.name]), traits)
             if len(agree_in) >= 2:
                 people.append(People(column=column.name, people=column.distinct, rows=present, agree_in=agree_in))
     return tuple(people)
@@ -218,10 +220,7 @@ def _agreeing_traits(column: Codes, traits: Mapping[str, Codes]) -> tuple[str, .
     Where those are two, such as sex and year of birth, the values are people: a zip code has one city, and not one sex;
     a first name has one sex, and not one year of birth. A trait that says nothing beside another one is not counted.
     """
-    order = np.argsort(column, kind="stable")
-    first, second = order[:-1], order[1:]
-    same = (column[first] == column[second]) & (column[first] > 0)
-    first, second = first[same], second[same]
+    first, second = pairs_that_share(column)
     if len(first) < _PAIRS:
         return ()
     agreeing: list[str] = []
@@ -243,13 +242,6 @@ def _told(codes: Codes, by: Codes) -> bool:
     guessed = np.bincount(codes).max()
     right = most.sum()
     return bool(right - guessed >= _TOLD * (len(codes) - guessed))
-
-
-def _exact(column: pa.ChunkedArray) -> Codes:
-    """A code for every value; 0 is a missing one."""
-    indices = pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1)
-    codes: Codes = indices.to_numpy(zero_copy_only=False).astype(np.int64) + 1
-    return codes
 
 
 def _shape(column: pa.ChunkedArray, kind: Kind) -> tuple[float, ...]:

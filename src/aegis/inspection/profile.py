@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aegis.counts.answer import ask
@@ -12,6 +12,7 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError
 from aegis.inspection.identifying_text import texts_that_identify
+from aegis.inspection.same_people import may_say_whose, same_people, same_people_words
 from aegis.inspection.suggested_role import (
     EARLIER,
     OUTCOMES,
@@ -33,7 +34,8 @@ class ColumnProfile:
     """One column: how many distinct values and missing ones, its role, or the role it looks like having.
 
     ``rows_each`` is how many rows somebody has on average, where the column looks as if it said whose they are;
-    ``looks_like`` is what its values look like, where that names people, and ``mask`` what would hide most of it.
+    ``looks_like`` is what its values look like, where that names people, and ``mask`` what would hide most of it;
+    ``same_as`` is an identifying column that its values tell, where nothing else says that it identifies.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ColumnProfile:
     rows_each: float | None = None
     looks_like: str | None = None
     mask: str | None = None
+    same_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +94,7 @@ def profile(dataset: Dataset) -> Profile:
         measures.append(table[column.name].nunique().name(f"d{number}"))
         measures.append(table[column.name].count().name(f"n{number}"))
         if column.kind is Kind.REAL:
-            # Beyond these bounds every number is whole, and an engine may have no whole number for it.
-            held = table[column.name].clip(lower=-(2.0**52), upper=2.0**52)
-            measures.append((held != held.floor()).sum().name(f"f{number}"))
+            measures.append(fractions(table[column.name]).name(f"f{number}"))
     answer = ask(table.aggregate(measures))
     rows = int(answer["rows"][0].as_py())
     if rows == 0:
@@ -106,13 +107,17 @@ def profile(dataset: Dataset) -> Profile:
     texts = texts_that_identify(dataset)
     words = [words_of(column.name) for column in dataset.schema.columns]
 
-    def suggested(number: int, *, label: bool) -> tuple[Role, str]:
-        column, (distinct, present) = dataset.schema.columns[number], counts[number]
+    def kind(number: int) -> Kind:
+        column = dataset.schema.columns[number]
         # Numbers of people that a program once read as reals: 87016831.0.
         whole = column.kind is Kind.REAL and not answer[f"f{number}"][0].as_py()
+        return Kind.INTEGER if whole else column.kind
+
+    def suggested(number: int, *, label: bool) -> tuple[Role, str]:
+        column, (distinct, present) = dataset.schema.columns[number], counts[number]
         return suggest_role(
             column.name,
-            Kind.INTEGER if whole else column.kind,
+            kind(number),
             distinct=distinct,
             present=present,
             last=number == last,
@@ -144,9 +149,36 @@ def profile(dataset: Dataset) -> Profile:
                 role=dataset.roles.get(column.name),
                 suggested=role,
                 why=why,
-                rows_each=several_rows_each(column.name, column.kind, distinct=distinct, present=present),
+                rows_each=several_rows_each(column.name, kind(number), distinct=distinct, present=present),
                 looks_like=None if seen is None else seen.what,
                 mask=None if seen is None else seen.mask,
             )
         )
-    return Profile(name=dataset.name, rows=rows, columns=tuple(columns))
+    kinds = [kind(number) for number in range(last + 1)]
+    return Profile(name=dataset.name, rows=rows, columns=_with_same_people(dataset, columns, kinds))
+
+
+def fractions(numbers: Any) -> Any:
+    """How many of a column's real numbers are not whole, as an expression of the engine."""
+    # Beyond these bounds every number is whole, and an engine may have no whole number for it.
+    held = numbers.clip(lower=-(2.0**52), upper=2.0**52)
+    return (held != held.floor()).sum()
+
+
+def _with_same_people(
+    dataset: Dataset, columns: Sequence[ColumnProfile], kinds: Sequence[Kind]
+) -> tuple[ColumnProfile, ...]:
+    """The columns, where those that nothing else suggests anything of identify if they tell an identifying one."""
+    known = [column.name for column in columns if (column.role or column.suggested) is Role.IDENTIFYING]
+    others = [
+        column.name
+        for column, kind in zip(columns, kinds, strict=True)
+        if column.role is None and column.suggested is Role.INSENSITIVE and may_say_whose(kind, column.distinct)
+    ]
+    told = same_people(dataset, known, others)
+    return tuple(
+        replace(column, suggested=Role.IDENTIFYING, why=same_people_words(by), same_as=by)
+        if (by := told.get(column.name)) is not None
+        else column
+        for column in columns
+    )

@@ -27,7 +27,7 @@ from aegis.learners.sample import Sample
 from aegis.learners.target import Places, Target
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
-from aegis.masking.transition import Partition, Transition, transition
+from aegis.masking.transition import Partition, Transition
 
 Flags = NDArray[np.bool_]
 
@@ -91,8 +91,7 @@ class MaskTables:
         """What ``mask`` does to a column, its values counted in the whole table."""
         key = (column, mask)
         if key not in self._changes:
-            histogram = self.sample.histograms[column]
-            self._changes[key] = transition(mask, histogram.domain, histogram.counts)
+            self._changes[key] = self.sample.histograms[column].changed_by(mask)
         return self._changes[key]
 
     def is_random(self, masks: Mapping[str, Mask]) -> bool:

@@ -230,6 +230,12 @@ def add_up(
     """How many of the rows each class has, or the sum of their numbers."""
     for k in range(len(sums)):
         sums[k] = 0.0
+    if classes == 2:
+        seconds = 0  # a whole number at hand: what is added to memory waits for the addition before
+        for i in range(len(rows)):
+            seconds += labels[rows[i]]
+        sums[0], sums[1] = len(rows) - seconds, seconds
+        return
     for i in range(len(rows)):
         if classes:
             sums[np.uint64(labels[rows[i]])] += 1.0

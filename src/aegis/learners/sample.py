@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from aegis.counts.answer import ask, codes_in, count_rows, encode, plain, to_numpy
 from aegis.counts.joint import Histogram, check_no_numbering
-from aegis.data.dataset import Dataset, sampled
+from aegis.data.dataset import Dataset, expression_of, sampled
 from aegis.data.domain import Domain
 from aegis.data.kind import DATES, Kind
 from aegis.data.schema import Role
@@ -218,7 +218,7 @@ def _columns(dataset: Dataset, label: str) -> list[str]:
 
 
 def _table_rows(dataset: Dataset, histograms: Mapping[str, Histogram] | None) -> int:
-    rows = int(next(iter(histograms.values())).rows) if histograms else count_rows(dataset.table)
+    rows = int(next(iter(histograms.values())).rows) if histograms else count_rows(dataset.rows)
     if rows == 0:
         raise DataError(f"{dataset.name} has no rows; give a table with some")
     return rows
@@ -227,13 +227,13 @@ def _table_rows(dataset: Dataset, histograms: Mapping[str, Histogram] | None) ->
 def _drawn(dataset: Dataset, names: list[str], *, rows: int, most_rows: int, seed: int) -> pa.Table:
     wanted = _SAMPLED * most_rows
     if rows <= wanted:
-        return ask(dataset.table.select(*names))
-    table, fraction = dataset.table, wanted / rows
+        return ask(dataset.rows.select(*names))
+    drawn, fraction = dataset.rows, wanted / rows
     if rows >= _MANY_ROWS:
         # Some blocks of rows first, so that the others need not be read, then single rows of those.
-        table = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
+        drawn = dataset.some_blocks(one_in=max(1, int(1 / (_BLOCKS * fraction))), seed=seed)
         fraction = 1 / _BLOCKS
-    return ask(sampled(table.select(*names), fraction, seed=seed))
+    return ask(sampled(drawn.select(*names), fraction, seed=seed))
 
 
 def _drawn_by_label(
@@ -243,7 +243,7 @@ def _drawn_by_label(
     table, one_in = dataset.table, 1
     if rows >= _MANY_ROWS:
         one_in = max(1, int(1 / (_BLOCKS * _SAMPLED * max(drawing.rare_shares.values()))))
-        table = dataset.some_blocks(one_in=one_in, seed=seed)
+        table = expression_of(dataset.some_blocks(one_in=one_in, seed=seed))
     columns, rare = table.select(label, *names), drawing.rare_shares
     of_others = columns[label].isnull() | ~columns[label].isin(list(rare))
     answers = []

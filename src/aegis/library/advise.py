@@ -11,13 +11,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aegis.commands.advise import Advise
 from aegis.commands.fields import LEDGER_OPTIONS, READING, ROLE_OPTIONS, TableLike
 from aegis.counts.collect import count_table
 from aegis.counts.folder import is_summary, read_summary
 from aegis.counts.joint import TableCounts
-from aegis.counts.named_from import named_from
 from aegis.counts.summary import Summary, configuration_of, mask_counts
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
@@ -26,10 +26,9 @@ from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, Summa
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
 from aegis.library.advising.candidate_kinds import CANDIDATES
-from aegis.library.advising.judged_candidates import JudgedMasks, MasksToJudge, OtherCandidates, judge_others
-from aegis.library.advising.scores import CONTINUOUS_BINS, pair_scores, race_configurations, sample_for_masks, sample_of
-from aegis.library.ledgers.constraints import Constraints, constraints_on
-from aegis.library.tables.judging import read_policy
+from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
+from aegis.library.advising.other_candidates import OtherCandidates
+from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
 from aegis.library.tables.opening import find_hierarchies, gather, labels_of, open_table
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
@@ -41,6 +40,9 @@ from aegis.ranking.raced import rank_raced
 from aegis.ranking.rank import BY_ATTRIBUTE, TOGETHER, rank
 from aegis.ranking.ranking import Privacy, RankedConfiguration, Ranking
 from aegis.ranking.verdicts import CandidateVerdict, Verdicts
+
+if TYPE_CHECKING:
+    from aegis.library.ledgers.constraints import Constraints
 
 
 @operation(Advise)
@@ -78,6 +80,9 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
         options.refuse("report", because="a report is about one label, and several are to be predicted")
     constraints = None
     if options.policy is not None:
+        from aegis.library.ledgers.constraints import constraints_on
+        from aegis.library.tables.judging import read_policy
+
         policy = read_policy(options.policy, person=options.person)
         roles = policy.roles_in(dataset.schema, dataset.roles)
         # before anything is counted: what the ledger forbids is said at once
@@ -140,6 +145,8 @@ class _Pipeline:
         if by_models:
             sample = self._sample(counts)
             if options.has_others:
+                from aegis.library.advising.judged_candidates import judge_others
+
                 constraints = None if self.constraints is None else self.constraints.of_label(label)
                 others = judge_others(options, dataset, sample, constraints)  # ② for what is no masking
             raced = self._raced(verdicts, others, summary, sample)  # ③ a sample → scores
@@ -160,6 +167,8 @@ class _Pipeline:
         """The summary with what a page has to know of people before it names a value."""
         if self.options.report is None:
             return summary
+        from aegis.counts.named_from import named_from
+
         unit = self.options.person if self.constraints is None else self.constraints.policy.unit
         return replace(summary, named_from=named_from(self.dataset, unit))
 
@@ -226,7 +235,12 @@ class _Pipeline:
         options = self.options
         measure = options.measure or (TOGETHER if options.paper is None else PAPER_MEASURE)
         pairs = (measure,) if MEASURES[measure].of_whole_configurations else ()
-        scores = pair_scores(summary, self.dataset, counts, names=pairs, seed=options.seed, progress=options.progress)
+        scores = {}
+        if pairs:
+            from aegis.library.advising.scoring import pair_scores
+
+            progress = options.progress
+            scores = pair_scores(summary, self.dataset, counts, names=pairs, seed=options.seed, progress=progress)
         ranking = rank(
             summary,
             scores=scores,

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.clusters.methods import ANONYMIZERS
-from aegis.candidates.clusters.outcome import Anonymized
-from aegis.candidates.clusters.risk import THRESHOLDS, measure_risk, risk_before
+from aegis.candidates.clusters.outcome import THRESHOLDS, Anonymized, measure_risk, risk_before
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask
 from aegis.counts.collect_classes import count_classes
@@ -286,7 +285,7 @@ def _check_classes(
     sensitive: Sequence[str],
     *,
     k: int,
-    l: int,  # noqa: E741
+    l: int,
     formed: int | None,
 ) -> None:
     """Count the written file again, every value as it stands there.

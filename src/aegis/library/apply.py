@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.regions import STAR
+from aegis.candidates.boxes.tree import STAR
 from aegis.commands.apply import Apply
 from aegis.counts.answer import ask, encode
 from aegis.data.engine import read_frame
@@ -94,7 +94,7 @@ def apply(options: Apply) -> Applied:
     chosen = one_configuration(options.config, hierarchies=hierarchies, data=options.data)
     dataset = open_table(options.data, options)
     roles = roles_with(dataset, chosen)
-    rows = dataset if options.shuffle else replace(dataset, table=numbered(dataset.table), blocks=None)
+    rows = dataset if options.shuffle else dataset.with_table(numbered(dataset.table))
     masked = masked_data(rows, all_masks(chosen, roles), strict=False, mappings=options.mapping is not None)
     ready = Configuration(name=chosen.name, masks=masked.masks, label=roles.label, roles=roles)
     table = blank_is_missing(masked.dataset.table) if is_csv(target) else masked.dataset.table

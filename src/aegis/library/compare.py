@@ -24,9 +24,8 @@ from aegis.errors import LabelError, RoleError
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.classifiers import check_models
 from aegis.evaluation.comparison_result import ORIGINAL, Balance, Comparison
+from aegis.evaluation.long_work import ResultCache, available_cores
 from aegis.evaluation.model_table import label_codes, model_table, split_recoding, with_published
-from aegis.evaluation.parallel import available_cores
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.learner import LEARNERS
 from aegis.library.anonymize import anonymize

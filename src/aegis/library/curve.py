@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from aegis.candidates.sanitizers.attackers import available
-from aegis.candidates.sanitizers.checkpoint import check_checkpoint
 from aegis.candidates.sanitizers.curve import Curve
 from aegis.candidates.sanitizers.finite import binary_problem
 from aegis.candidates.sanitizers.gaussian import (
@@ -19,6 +18,7 @@ from aegis.candidates.sanitizers.gaussian import (
     paper_problem,
     problem_from_json,
 )
+from aegis.candidates.sanitizers.training_settings import check_checkpoint
 from aegis.candidates.sanitizers.trainings import training_for
 from aegis.commands.curve import CurveBinary, CurveGaussian, CurveOptions
 from aegis.data.output import check_free

@@ -12,23 +12,21 @@ import numpy as np
 from aegis.commands.evaluate import RELEASED, Evaluate
 from aegis.counts.collect import count_table
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import PairTables
+from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import mask_counts
 from aegis.data.output import check_free
 from aegis.errors import ConfigurationError, InputError, LabelError
-from aegis.evaluation.agreement import agreement, random_choice
 from aegis.evaluation.coded_rows import read_rows
-from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
-from aegis.evaluation.gold import Candidate, gold_of
+from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation, agreement, random_choice
+from aegis.evaluation.gold import SECOND_OPINION, Candidate, gold_of, try_shortlist
+from aegis.evaluation.long_work import ResultCache
 from aegis.evaluation.models import GOLD_MODELS, check_models
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.selectors import Selection, select, table_scores
-from aegis.evaluation.shortlist import SECOND_OPINION, try_shortlist
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.candidate import MaskedCandidate, MaskTables
 from aegis.learners.race import race
 from aegis.learners.sample import Sample
-from aegis.library.advising.scores import sample_of
+from aegis.library.advising.racing import sample_of
 from aegis.library.evaluate_families import GIVEN, Family, FamilySource
 from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
 from aegis.library.tables.proposals import checked

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aegis.candidates.search.automatic import automatic_chain
-from aegis.candidates.search.chain import Chain, Level
+from aegis.candidates.search.masks import Chain, Level, automatic_chain
 from aegis.commands.hierarchies import MakeHierarchies
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import count_classes

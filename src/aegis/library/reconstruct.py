@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aegis.candidates.sanitizers.joint import BETWEEN, split_tuples
+from aegis.candidates.sanitizers.encoding import BETWEEN, split_tuples
 from aegis.candidates.sanitizers.mechanism import ranges_in, sources
 from aegis.candidates.sanitizers.reconstructor import load_reconstructors
 from aegis.commands.reconstruct import Reconstruct

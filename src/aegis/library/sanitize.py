@@ -14,21 +14,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted, refuse_unprotected
+from aegis.candidates.sanitizers.capped_problem import read_costs
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.checkpoint import check_checkpoint
-from aegis.candidates.sanitizers.costs import read_costs
+from aegis.candidates.sanitizers.encoding import Parts, joined, joint_cost, joint_name, ranges_of
+from aegis.candidates.sanitizers.evaluator import Training
+from aegis.candidates.sanitizers.fitting import fit_together
 from aegis.candidates.sanitizers.gaussian import check_distortion
-from aegis.candidates.sanitizers.joint import Parts, joined, joint_cost, joint_name, ranges_of
-from aegis.candidates.sanitizers.mechanism import (
-    CategoryMechanism,
-    Model,
-    load_model,
-    ranges_in,
-    sources,
-)
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, Model, load_model, ranges_in, sources
 from aegis.candidates.sanitizers.number_column import Family
-from aegis.candidates.sanitizers.split import Training
-from aegis.candidates.sanitizers.together import Written, check_written, fit_together
+from aegis.candidates.sanitizers.training_settings import check_checkpoint
+from aegis.candidates.sanitizers.written import Written, check_written
 from aegis.commands.fields import PolicyLike
 from aegis.commands.sanitize import Sanitize, group_names
 from aegis.counts.answer import ask

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aegis.candidates.search.board import reporting
-from aegis.candidates.search.result import Candidate
+from aegis.candidates.search.board import Candidate, reporting
 from aegis.candidates.search.search import automatic_hierarchies
 from aegis.candidates.search.search import search as search_classes
 from aegis.commands.search import Search
@@ -24,7 +23,7 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.learners.race_result import RaceResult
-from aegis.library.advising.scores import masked_candidate, sample_for_masks
+from aegis.library.advising.racing import masked_candidate, sample_for_masks
 from aegis.library.advising.searched_kind import counts_for_search
 from aegis.library.ledgers.constraints import Constraints, constraints_on
 from aegis.library.search_boxes import FoundBoxes, search_boxes

@@ -24,7 +24,7 @@ from aegis.learners.candidate import MaskTables
 from aegis.learners.goal import goal_called
 from aegis.learners.race import race
 from aegis.library.advising.boxes_together import counts_for_boxes, judge_boxes
-from aegis.library.advising.scores import sample_of
+from aegis.library.advising.racing import sample_of
 from aegis.library.ledgers.constraints import Constraints
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.releasing.recode import hiding

@@ -17,13 +17,15 @@ from aegis.counts.protection import Protection
 from aegis.counts.summary import Level, Summary, mask_counts, reduced
 from aegis.data.dataset import Dataset
 from aegis.errors import MeasureError, PolicyNotSatisfiedError
-from aegis.library.advising.scores import CONTINUOUS_BINS, pair_scores, race_configurations, sample_for_masks
+from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks
+from aegis.library.advising.scoring import pair_scores
 from aegis.library.ledgers.budgets import SharedBudget, reason_to_spend, shared_budget
 from aegis.library.ledgers.constraints import Constraints, judging
 from aegis.library.merge import append_part
 from aegis.library.tables.judging import read_policy
 from aegis.library.tables.opening import find_hierarchies, gather, label_of, open_table
 from aegis.library.tables.proposals import check_proposing, propose
+from aegis.library.tables.unlisted import looks_identifying, not_counted
 from aegis.measures.measure import MEASURES
 from aegis.operation import operation
 from aegis.ranking.verdicts import Verdicts
@@ -36,10 +38,11 @@ from aegis.releases.ledger_entry import RecordedRelease, recipient_named
 def summarize(options: Summarize) -> Summary:
     """Count the table once and summarise it under its configurations; write it to the folder ``out`` if one is given.
 
-    With a ``policy`` only configurations that satisfy it are kept; the others are named with the reason. What models
-    reach on each travels with the counts, so that whoever has no rows gets the same ranking; ``min_count`` and
-    ``epsilon`` leave it out, because they do not cover it: such a summary is ranked by single attributes. Without a
-    ``label``, in the roles or here, it is the one that the configurations name.
+    Columns that identify, and those that look so and that nobody gave a role, are not counted: what names people is
+    in no summary. With a ``policy`` only configurations that satisfy it are kept; the others are named with the
+    reason. What models reach on each travels with the counts, so that whoever has no rows gets the same ranking;
+    ``min_count`` and ``epsilon`` leave it out, because they do not cover it: such a summary is ranked by single
+    attributes. Without a ``label``, in the roles or here, it is the one that the configurations name.
 
     What is written goes on the record of a table that has a ledger, and ``epsilon`` is spent from the budget that all
     differentially private releases of the table share.
@@ -55,6 +58,11 @@ def summarize(options: Summarize) -> Summary:
     hierarchies = find_hierarchies(options.hierarchies, options.data)
     configurations = gather(options.configs, hierarchies=hierarchies, data=options.data)
     label = label_of(options.label, dataset.roles.label, configurations)
+    policy = None if options.policy is None else read_policy(options.policy)
+    roles = dataset.roles if policy is None else policy.roles_in(dataset.schema, dataset.roles)
+    looking_so = looks_identifying(dataset, roles, masked=() if label is None else (label,), empty=False)
+    roles = replace(roles, identifying=(*roles.identifying, *looking_so))
+    dataset = dataset.with_roles(roles)
 
     shared = None if options.out is None else _ledger(dataset, options)
     despite = None
@@ -70,6 +78,7 @@ def summarize(options: Summarize) -> Summary:
         limits=options.limits,
         progress=options.progress,
     )
+    counted = replace(counted, skipped={**counted.skipped, **{name: not_counted(name) for name in looking_so}})
     check_proposing(configurations, options, counted, dataset.schema.names, dataset.roles)
     if options.out is not None:
         check_summary_free(Path(options.out), overwrite=options.overwrite)
@@ -79,10 +88,8 @@ def summarize(options: Summarize) -> Summary:
         if shared is not None:  # spent before noise is drawn, whatever comes of it
             begun = shared.begin(_leaving(options, despite=despite))
         counted, protection = add_noise(counted, options.epsilon)
-    roles, constraints = dataset.roles, None
-    if options.policy is not None:
-        policy = read_policy(options.policy)
-        roles = policy.roles_in(dataset.schema, roles)
+    constraints = None
+    if policy is not None:
         constraints = Constraints(dataset=dataset, policy=policy, roles=roles, hierarchies=hierarchies)
     candidates = propose(
         configurations, options, counted, dataset.schema.names, seed=options.seed, hierarchies=hierarchies, roles=roles

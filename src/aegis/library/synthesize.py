@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aegis.candidates.synthesis.accounting import Account, Measured, Promise
 from aegis.candidates.synthesis.declared import PublicDomain, check_purpose, of_hierarchies, parse_domain, read_domain
-from aegis.candidates.synthesis.noise import Noise, OpenDPNoise, SeededNoise
+from aegis.candidates.synthesis.measuring import Account, Measured, Noise, OpenDPNoise, Promise, SeededNoise
 from aegis.candidates.synthesis.synthesizer import Model, PairError, learn
 from aegis.commands.synthesize import Synthesize
 from aegis.counts.marginals import TableCounter, bounded

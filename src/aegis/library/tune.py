@@ -9,7 +9,7 @@ from typing import Any
 from aegis.commands.tune import Tune
 from aegis.data.output import check_free
 from aegis.evaluation.grid_tuning import GridTuning, tune_records
-from aegis.evaluation.parallel import available_cores
+from aegis.evaluation.long_work import available_cores
 from aegis.library.tables.opening import open_table
 from aegis.library.tables.records import read_records
 from aegis.operation import operation

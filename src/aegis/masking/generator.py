@@ -33,7 +33,7 @@ from aegis.masking.masks.regroup import Regroup
 from aegis.masking.masks.round import Round
 from aegis.masking.masks.stars import StarTrailing
 from aegis.masking.masks.suppress import Nullify, Suppress
-from aegis.masking.transition import Partition, transition
+from aegis.masking.transition import Partition, Transition
 
 DEFAULT_MASKS = (
     "bucketize", "round", "top_code", "bottom_code", "date_truncate", "generalize", "regroup", "star_trailing",
@@ -52,6 +52,12 @@ class ColumnCounts(Protocol):
     def domain(self) -> Domain: ...
     @property
     def counts(self) -> NDArray[Any]: ...
+
+
+class MaskedCounts(ColumnCounts, Protocol):
+    """The same, where what masks do to it is remembered."""
+
+    def changed_by(self, mask: Mask) -> Transition: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +83,7 @@ STRENGTHS = {
 
 
 def generate(
-    histograms: Mapping[str, ColumnCounts],
+    histograms: Mapping[str, MaskedCounts],
     *,
     count: int,
     rng: np.random.Generator,
@@ -147,7 +153,7 @@ def _draw(
 
 
 def _pool(
-    counted: ColumnCounts, strength: Strength, allowed: Collection[str], hierarchy: Hierarchy | None
+    counted: MaskedCounts, strength: Strength, allowed: Collection[str], hierarchy: Hierarchy | None
 ) -> tuple[Mask, ...]:
     """The masks of the wanted strength; the nearest ones where a column has none."""
     counts = np.asarray(counted.counts, dtype=np.float64)
@@ -160,7 +166,7 @@ def _pool(
         if mask.name not in allowed or counted.domain.kind not in mask.accepts:
             continue
         try:
-            step = transition(mask, counted.domain, counts)
+            step = counted.changed_by(mask)
         except InputError:
             continue  # does not fit these values; there are others
         if isinstance(step, Partition):

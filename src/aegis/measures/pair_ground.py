@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.counts.joint import Counts, PairTables, divisor
+from aegis.counts.joint import Counts, divisor
+from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import AttributeSummary, ConfigurationSummary, MaskedJoint, Summary
 from aegis.errors import MeasureError
 from aegis.masking.transition import Partition

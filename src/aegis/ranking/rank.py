@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.counts.joint import MOST_PAIRED
+from aegis.counts.pair_counts import MOST_PAIRED
 from aegis.counts.summary import AttributeSummary, ConfigurationScores, Summary
 from aegis.data.domain import distinct
 from aegis.errors import MeasureError

@@ -13,14 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
+from aegis.arrays import Floats, Ints
 from aegis.counts.joint import divisor
 from aegis.errors import NotConvergedError, SummaryError
-from aegis.reconstruction.constraint import Constraint, check_consistent, shape_of
-from aegis.reconstruction.support import equations, possible_cells
+from aegis.reconstruction.constraint import Constraint, check_consistent, equations, possible_cells, shape_of
+
+SWEEPS_BEFORE_HELP = 50
+_STANDSTILL = 1e-8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +48,12 @@ SOLVED_DIRECTLY = Diagnosis(iterations=0, residual_records=0.0, largest_change=0
 class Fit:
     """A reconstructed joint, values down and labels across; counts are real numbers unless rounded."""
 
-    counts: NDArray[np.float64]
+    counts: Floats
     diagnosis: Diagnosis
 
     def __repr__(self) -> str:
         values, labels = self.counts.shape
         return f"Fit({values} values × {labels} labels, {self.diagnosis})"
-
-
-Real = NDArray[np.float64]
-
-SWEEPS_BEFORE_HELP = 50
-_STANDSTILL = 1e-8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +80,7 @@ def fit(
     constraints: Sequence[Constraint],
     *,
     labels: int | None = None,
-    start: Real | None = None,
+    start: Floats | None = None,
     stopping: Stopping = STOPPING,
     plain: bool = False,
     require_convergence: bool = True,
@@ -117,11 +113,11 @@ def fit(
     return fitted
 
 
-def _fit(constraints: Sequence[Constraint], begin: Real, stopping: Stopping, plain: bool) -> Fit:
+def _fit(constraints: Sequence[Constraint], begin: Floats, stopping: Stopping, plain: bool) -> Fit:
     allowed = stopping.tolerance_records + 1e-9 * max(constraint.total for constraint in constraints)
     members = [constraint.membership for constraint in constraints]
     counts, change, sweeps, forced = begin.copy(), np.inf, 0, 0
-    system: tuple[csr_array, Real] | None = None
+    system: tuple[csr_array, Floats] | None = None
     alive = np.ones(begin.shape, dtype=bool)
     while sweeps < stopping.max_iterations:
         if sweeps == SWEEPS_BEFORE_HELP and not plain:
@@ -156,14 +152,14 @@ def _fit(constraints: Sequence[Constraint], begin: Real, stopping: Stopping, pla
     return Fit(counts=counts, diagnosis=diagnosis)
 
 
-def _checked_start(start: Real, shape: tuple[int, int]) -> Real:
+def _checked_start(start: Floats, shape: tuple[int, int]) -> Floats:
     start = np.array(start, dtype=np.float64)
     if start.shape != shape or not np.isfinite(start).all() or (start < 0).any():
         raise SummaryError(f"the start of a fit must hold {shape[0]} × {shape[1]} finite counts that are zero or more")
     return start
 
 
-def _sweep(counts: Real, constraints: Sequence[Constraint], members: Sequence[csr_array]) -> tuple[Real, float]:
+def _sweep(counts: Floats, constraints: Sequence[Constraint], members: Sequence[csr_array]) -> tuple[Floats, float]:
     """Satisfy each constraint in turn; the counts and the largest proportional change of a cell."""
     before = counts
     for constraint, member in zip(constraints, members, strict=True):
@@ -182,7 +178,7 @@ def _sweep(counts: Real, constraints: Sequence[Constraint], members: Sequence[cs
     return counts, float(moved[counts > 0].max(initial=0.0))
 
 
-def _residual(counts: Real, constraints: Sequence[Constraint]) -> tuple[float, str]:
+def _residual(counts: Floats, constraints: Sequence[Constraint]) -> tuple[float, str]:
     worst = [(float(np.abs(constraint.difference(counts)).max()), constraint.name) for constraint in constraints]
     return max(worst)
 
@@ -192,11 +188,11 @@ class Atoms:
     """Constraints on atoms instead of values, and the way back."""
 
     constraints: tuple[Constraint, ...]
-    sizes: Real
-    codes: NDArray[np.int64]
-    weights: Real
+    sizes: Floats
+    codes: Ints
+    weights: Floats
 
-    def spread(self, counts: Real) -> Real:
+    def spread(self, counts: Floats) -> Floats:
         """Counts of atoms given to their values."""
         return self.weights[:, None] * counts[self.codes]
 
@@ -216,7 +212,7 @@ def atoms(constraints: Sequence[Constraint]) -> Atoms:
     first[codes] = np.arange(values)
     merged = [replace(c, codes=c.codes[first]) for c in others]
     sizes = np.bincount(codes).astype(np.float64)
-    within: Real = np.ones(values)
+    within: Floats = np.ones(values)
     for histogram in histograms:
         within = histogram.targets
         totals = np.bincount(codes, weights=within).astype(np.float64)
@@ -227,7 +223,7 @@ def atoms(constraints: Sequence[Constraint]) -> Atoms:
     return Atoms(constraints=tuple(merged), sizes=sizes, codes=codes, weights=weights)
 
 
-def newton_step(cells: Real, A: csr_array, b: Real) -> Real:
+def newton_step(cells: Floats, A: csr_array, b: Floats) -> Floats:
     """One damped step from ``cells`` (all positive) towards ``A @ cells == b``.
 
     >>> A = csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
@@ -245,14 +241,14 @@ def newton_step(cells: Real, A: csr_array, b: Real) -> Real:
     before = float(cells.sum())
     length = min(1.0, 5.0 / max(float(np.abs(direction).max()), 1e-300))  # no cell moves by more than e⁵ at once
     for _ in range(30):
-        moved: Real = cells * np.exp(length * direction)
+        moved: Floats = cells * np.exp(length * direction)
         if float(moved.sum()) - length * gain <= before - 1e-4 * length * fall + 1e-12 * before:
             return moved
         length /= 2.0
     return cells
 
 
-def _solve(A: csr_array, cells: Real, gap: Real) -> Real:
+def _solve(A: csr_array, cells: Floats, gap: Floats) -> Floats:
     """Conjugate gradients on the normal equations, which are singular (targets repeat each other) but consistent."""
     size = A.shape[0]
     diagonal = A @ cells

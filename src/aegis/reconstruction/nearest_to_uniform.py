@@ -17,11 +17,9 @@ from scipy.linalg import null_space
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp, nnls
 from scipy.sparse import block_array, csr_array, eye_array, hstack
 
+from aegis.arrays import Floats
 from aegis.errors import NotConvergedError, SummaryError
-from aegis.reconstruction.constraint import Constraint, check_consistent, shape_of
-from aegis.reconstruction.support import equations, possible_cells
-
-Real = NDArray[np.float64]
+from aegis.reconstruction.constraint import Constraint, check_consistent, equations, possible_cells, shape_of
 
 CELLS = 600
 SEGMENTS = 60_000
@@ -40,17 +38,14 @@ class Norm(StrEnum):
 class Nearest:
     """The solution; ``distance_records`` is the norm of its difference from the uniform joint."""
 
-    counts: Real
+    counts: Floats
     norm: Norm
     whole: bool
     distance_records: float
 
 
 def nearest_to_uniform(
-    constraints: Sequence[Constraint],
-    *,
-    norm: Norm | str = Norm.L2,
-    whole: bool = False,
+    constraints: Sequence[Constraint], *, norm: Norm | str = Norm.L2, whole: bool = False
 ) -> Nearest:
     """Solve the paper's problem exactly; ``whole=True`` asks for whole counts.
 
@@ -83,7 +78,7 @@ def nearest_to_uniform(
     return Nearest(counts=counts.reshape(shape), norm=norm, whole=whole, distance_records=distance)
 
 
-def _nearest_linear(A: csr_array, b: Real, uniform: float, norm: Norm, whole: bool) -> Real:
+def _nearest_linear(A: csr_array, b: Floats, uniform: float, norm: Norm, whole: bool) -> Floats:
     """Minimise t, or the sum of t, with -t ≤ cell - uniform ≤ t."""
     cells = A.shape[1]
     bounds_on = eye_array(cells)
@@ -97,7 +92,7 @@ def _nearest_linear(A: csr_array, b: Real, uniform: float, norm: Norm, whole: bo
     return _solved(cost, limits, Bounds(0.0, np.inf), kinds)[:cells]
 
 
-def _nearest_l2_whole(A: csr_array, b: Real, uniform: float) -> Real:
+def _nearest_l2_whole(A: csr_array, b: Floats, uniform: float) -> Floats:
     """A square is straight between whole numbers for our purpose: one segment per record, dearer and dearer."""
     most = np.full(A.shape[1], np.inf)
     for row, target in zip(A.toarray() > 0, b, strict=True):
@@ -123,7 +118,9 @@ def _nearest_l2_whole(A: csr_array, b: Real, uniform: float) -> Real:
     return _solved(costs, limits, Bounds(0.0, upper), kinds)[: len(most)]
 
 
-def _nearest_l2(constraints: Sequence[Constraint], A: Real, b: Real, uniform: float, shape: tuple[int, int]) -> Real:
+def _nearest_l2(
+    constraints: Sequence[Constraint], A: Floats, b: Floats, uniform: float, shape: tuple[int, int]
+) -> Floats:
     """Project onto {A x = b, x ≥ 0}: first onto the plane, then a least-distance problem in it, by its NNLS dual.
 
     Cells that must be zero are taken out first: with them the feasible set has no inside, and the dual no scale.
@@ -144,9 +141,9 @@ def _nearest_l2(constraints: Sequence[Constraint], A: Real, b: Real, uniform: fl
     return cells
 
 
-def _projected(A: Real, b: Real, uniform: float) -> Real:
+def _projected(A: Floats, b: Floats, uniform: float) -> Floats:
     start = np.full(A.shape[1], uniform)
-    plane: Real = start + np.linalg.lstsq(A, b - A @ start, rcond=None)[0]
+    plane: Floats = start + np.linalg.lstsq(A, b - A @ start, rcond=None)[0]
     Z = null_space(A)
     if (plane >= 0).all() or not Z.shape[1]:
         return plane
@@ -155,11 +152,11 @@ def _projected(A: Real, b: Real, uniform: float) -> Real:
     goal[-1] = 1.0
     weights, _ = nnls(dual, goal, maxiter=50 * len(plane))
     left = dual @ weights - goal
-    moved: Real = plane + Z @ (-left[:-1] / left[-1]) * uniform
+    moved: Floats = plane + Z @ (-left[:-1] / left[-1]) * uniform
     return moved
 
 
-def _solved(cost: Real, limits: list[LinearConstraint], bounds: Bounds, kinds: NDArray[np.generic]) -> Real:
+def _solved(cost: Floats, limits: list[LinearConstraint], bounds: Bounds, kinds: NDArray[np.generic]) -> Floats:
     solved = milp(cost, constraints=limits, bounds=bounds, integrality=kinds, options={"time_limit": SECONDS})
     if solved.status == 2:
         raise SummaryError("no joint satisfies all constraints; they cannot come from one table")

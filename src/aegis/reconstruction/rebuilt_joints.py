@@ -20,16 +20,15 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.counts.joint import Counts, divisor
 from aegis.errors import SummaryError
 from aegis.masking.transition import Partition
 from aegis.reconstruction.constraint import Constraint, check_consistent
 from aegis.reconstruction.ipf import SOLVED_DIRECTLY, Fit, fit
 
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Whole = Ints
 _CLOSE = 1e-9  # to a whole number
 
 
@@ -64,11 +63,7 @@ class Start(StrEnum):
 
 
 def per_configuration(
-    partition: Partition,
-    masked: Counts,
-    *,
-    histogram: Counts | None = None,
-    start: Start | str = Start.UNIFORM,
+    partition: Partition, masked: Counts, *, histogram: Counts | None = None, start: Start | str = Start.UNIFORM
 ) -> Fit:
     """Reconstruct from one mask by proportional fitting, with the 1D histogram (case I) or without (case II).
 
@@ -105,7 +100,7 @@ def closed_form(partition: Partition, masked: Counts, *, histogram: Counts | Non
     return Fit(counts=rows[:, None] * shares[mask.codes], diagnosis=SOLVED_DIRECTLY)
 
 
-def _equal_rows(mask: Constraint) -> Real:
+def _equal_rows(mask: Constraint) -> Floats:
     """Without a histogram the values of a group are taken to be equally frequent."""
     return (mask.targets.sum(axis=1) / np.maximum(np.bincount(mask.codes, minlength=len(mask.targets)), 1))[mask.codes]
 
@@ -146,17 +141,17 @@ def sample(
     return Fit(counts=drawn, diagnosis=SOLVED_DIRECTLY)
 
 
-def _shares(weights: Real) -> Real:
+def _shares(weights: Floats) -> Floats:
     return weights / weights.sum()
 
 
-def randomised(counts: Real, *, rng: np.random.Generator) -> Whole:
+def randomised(counts: Floats, *, rng: np.random.Generator) -> Whole:
     """The paper's rounding: each cell goes up with the probability of its fraction, on its own. The total moves."""
     floor, fraction = _parts(counts)
     return floor + (rng.random(counts.shape) < fraction)
 
 
-def systematic(counts: Real, *, rng: np.random.Generator) -> Whole:
+def systematic(counts: Floats, *, rng: np.random.Generator) -> Whole:
     """Unbiased rounding that keeps the total, and each row's sum within one record.
 
     One random number decides: the running total of the cells goes up by a record wherever it passes that offset. A
@@ -173,7 +168,7 @@ def systematic(counts: Real, *, rng: np.random.Generator) -> Whole:
     return floor + np.diff(steps, prepend=0.0).astype(np.int64).reshape(counts.shape)
 
 
-def _parts(counts: Real) -> tuple[Whole, Real]:
+def _parts(counts: Floats) -> tuple[Whole, Floats]:
     """Whole part and fraction; what is whole up to rounding noise counts as whole."""
     near = np.rint(counts)
     counts = np.where(np.abs(counts - near) < _CLOSE, near, counts)

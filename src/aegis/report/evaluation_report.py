@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aegis.evaluation.agreement import over_draws
+from aegis.evaluation.evaluated import over_draws
 from aegis.report.charts.interval_plot import IntervalRow, interval_plot
 from aegis.report.figures import count, figure, percent, seconds
 from aegis.report.page import Entry, Fact, entry, picture, render_page
 
 if TYPE_CHECKING:
-    from aegis.evaluation.agreement import Agreement, Spread
-    from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
+    from aegis.evaluation.evaluated import Agreement, EvaluatedDraw, EvaluatedFamily, Evaluation, Spread
     from aegis.evaluation.gold import GoldStandard
 
 _DRAWN = 40

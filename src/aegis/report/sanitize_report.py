@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.joint import BETWEEN
+from aegis.candidates.sanitizers.encoding import BETWEEN
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
 from aegis.counts.disclosure_rule import named
 from aegis.report.figures import figure, percent
@@ -19,7 +19,7 @@ from aegis.report.release_pictures import RECORDS, picture_of_mixture, picture_o
 if TYPE_CHECKING:
     from aegis.candidates.sanitizers.audit import PartyAudit
     from aegis.candidates.sanitizers.audited_column import Fitted
-    from aegis.candidates.sanitizers.together import Written
+    from aegis.candidates.sanitizers.written import Written
 
 Scale = Literal["share", "bits", "plain"]
 _FEWEST_NAMED = 10  # more than the rule asks: every named value has a row of chances

@@ -17,18 +17,9 @@ import httpx
 import pytest
 import uvicorn
 
-from aegis.catalog.client.archive import packed
+from aegis.catalog.client.client import packed
 from aegis.catalog.server.app import create_site
-from aegis.catalog.service import (
-    arrivals,
-    configurations,
-    people,
-    products,
-    requests,
-    sessions,
-    summaries,
-    tokens,
-)
+from aegis.catalog.service import arrivals, configurations, people, products, requests, sessions, summaries, tokens
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import Actor
 from aegis.catalog.settings import Settings

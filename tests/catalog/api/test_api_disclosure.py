@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.client.archive import packed
+from aegis.catalog.client.client import packed
 from aegis.catalog.service import configurations, people, products, summaries
 from aegis.catalog.service.disclosure import shown_bars, shown_content, shown_hierarchy
 from aegis.counts.disclosure_rule import shown_count

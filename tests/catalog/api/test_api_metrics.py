@@ -13,8 +13,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from aegis.catalog.logs import JsonLines
 from aegis.catalog.server.app import create_site
+from aegis.catalog.server.supervisor import JsonLines
 
 TOKEN = "a token for metrics"
 

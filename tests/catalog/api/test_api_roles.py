@@ -129,7 +129,7 @@ def _own_decision(stage: Stage) -> Call:
 
 
 def _summary_archive(stage: Stage) -> Call:
-    from aegis.catalog.client.archive import packed
+    from aegis.catalog.client.client import packed
 
     with packed(stage.clinic.summary) as archive:
         return Call({"product": stage.product}, content=archive.read(), kind="application/gzip")
@@ -206,7 +206,7 @@ def _told_to_the_expert(stage: Stage) -> Call:
 
 def _session_of_the_visitor(stage: Stage) -> Call:
     from aegis.catalog.database.tables import SignIn
-    from aegis.catalog.service import open_sessions
+    from aegis.catalog.service import sessions
 
     visitor = stage.people["visitor"].actor
     with stage.catalog.write(visitor) as work:
@@ -217,7 +217,7 @@ def _session_of_the_visitor(stage: Stage) -> Call:
             SignIn(hash=hashed, user_id=visitor.user_id, csrf="c", created_at=now, expires_at=later, last_seen_at=later)
         )
         work.session.flush()
-        return Call({"session_id": open_sessions.list_sessions(work)[0].id})
+        return Call({"session_id": sessions.list_sessions(work)[0].id})
 
 
 def _joint_verdict(stage: Stage) -> Call:

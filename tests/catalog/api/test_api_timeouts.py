@@ -170,7 +170,7 @@ def test_an_upload_that_stalls_leaves_nothing_behind(hurried: tuple[Catalog, str
         told, content = _stalled(url, head, part)
     assert told.startswith(b"HTTP/1.1 408 ")
     assert json.loads(content)["type"] == "urn:aegis:problem:request-timeout"
-    assert list((Path(catalog.store.root) / "drafts").iterdir()) == []  # type: ignore[attr-defined]
+    assert list((Path(catalog.store.root) / "drafts").iterdir()) == []  # type: ignore[union-attr]
     assert list(catalog.store.digests()) == []
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.catalog.client.archive import packed
+from aegis.catalog.client.client import packed
 from aegis.catalog.worker.loop import run_pending
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from aegis.catalog.records import UserRole
 from aegis.catalog.server.session import public_origin
-from aegis.catalog.service import overview, people, products, sessions, tokens
+from aegis.catalog.service import people, products, seen_requests, sessions, tokens
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.settings import Settings
 from aegis.errors import InputError, NotPermittedError, NotSignedInError, RoleError
@@ -83,7 +83,7 @@ def test_the_overview_of_a_token_counts_its_product_only(battered_site: Any) -> 
         text = tokens.create_token(work, name="one", scopes=["read"], product="lonely").text
     actor = sessions.actor_of_token(site.catalog, text=text)
     with site.catalog.read(actor) as work:
-        seen = overview.overview(work)
+        seen = seen_requests.overview(work)
     assert seen.products == 1
     assert (seen.requests_of_mine, seen.requests_to_decide, seen.jobs_running) == (0, 0, 0)
     assert seen.recent == ()

@@ -29,7 +29,7 @@ from aegis.catalog.database.tables import Request, Setting, User, new_id
 from aegis.catalog.server.api.calls import ApiRouter, ReadCall, WriteCall, reading
 from aegis.catalog.server.app import create_site
 from aegis.catalog.server.limits import RequestQuota
-from aegis.catalog.service import people, products, requests, sessions, summaries
+from aegis.catalog.service import people, products, requests, seen_requests, sessions, summaries
 from aegis.catalog.service.catalog import Catalog, Work, again_if_undone
 from aegis.catalog.service.permissions import SYSTEM, Actor
 from aegis.catalog.service.sessions import actor_of_user
@@ -200,22 +200,24 @@ def test_a_clock_that_jumps_ends_nothing_for_good_and_an_administrator_can_undo_
         clock.ahead = datetime.timedelta(days=800)
         time.sleep(0.5)
         with catalog.read(admin) as work:
-            assert requests.request(work, request_id=made.id).state is RequestState.EXPIRED, "as long as it is so late"
+            assert seen_requests.request(work, request_id=made.id).state is RequestState.EXPIRED, (
+                "as long as it is so late"
+            )
         clock.ahead = datetime.timedelta()
         with catalog.read(admin) as work:
-            assert requests.request(work, request_id=made.id).state is RequestState.PENDING
+            assert seen_requests.request(work, request_id=made.id).state is RequestState.PENDING
         stop.set()
         worker.join(10)
         clock.ahead = datetime.timedelta(days=800)
         loop.run_pending(catalog)  # a worker that was started when it was late already
         clock.ahead = datetime.timedelta()
         with catalog.read(admin) as work:
-            assert requests.request(work, request_id=made.id).state is RequestState.EXPIRED
+            assert seen_requests.request(work, request_id=made.id).state is RequestState.EXPIRED
         with catalog.write(second) as work:
             again = requests.reinstate(work, request_id=made.id, days=10)
         assert again.state is RequestState.PENDING
         with catalog.read(admin) as work:
-            history = requests.request(work, request_id=made.id).history
+            history = seen_requests.request(work, request_id=made.id).history
         assert "request reinstated" in [act.action for act in history]
         with pytest.raises(ConflictError), catalog.write(second) as work:
             requests.reinstate(work, request_id=made.id, days=10)

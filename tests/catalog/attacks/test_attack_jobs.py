@@ -17,7 +17,7 @@ import pytest
 
 from aegis.catalog.service import jobs, products
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.queue import ADVISE, Claimed, enqueue
+from aegis.catalog.service.jobs import ADVISE, Claimed, enqueue
 from aegis.catalog.states import JobState
 from aegis.catalog.worker.job_process import JobProcess
 from aegis.catalog.worker.loop import run_worker

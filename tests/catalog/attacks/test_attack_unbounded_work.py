@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from aegis.catalog.server.lanes import Lane
-from aegis.catalog.server.pages.app import page_routes
+from aegis.catalog.server.limits import Lane
+from aegis.catalog.server.pages.page import page_routes
 from aegis.catalog.service import sessions
 from aegis.errors import TooBusyError
 

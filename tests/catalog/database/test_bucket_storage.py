@@ -13,9 +13,8 @@ import httpx
 import pytest
 from tests.catalog.conftest import keep_now
 
-from aegis.catalog.database.open_storage import open_store, parse_bucket
-from aegis.catalog.database.reference_lock import ReferenceLock
-from aegis.catalog.database.storage import Store
+from aegis.catalog.database.object_storage import ReferenceLock
+from aegis.catalog.database.storage import Store, open_store, parse_bucket
 from aegis.errors import InputError, StorageFullError, StorageUnreachableError, VerificationError
 
 pytestmark = pytest.mark.usefixtures("own_temporary_folder")

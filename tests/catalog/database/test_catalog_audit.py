@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from aegis.catalog.database.audit_chain import BEGINNING, Checkpoint, Entry, append, row_hash, verify_chain
+from aegis.catalog.database.audit_chain import BEGINNING, Checkpoint, append, row_hash, verify_chain
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Audit, ChainHead, LedgerEntry, Product, User
 from aegis.errors import EngineError
@@ -23,8 +23,8 @@ NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
 ROWS = 9
 
 
-def _entry(number: int) -> Entry:
-    return Entry(
+def _entry(number: int) -> Audit:
+    return Audit(
         at=NOW + datetime.timedelta(microseconds=number),
         actor="ana",
         actor_id="a" * 32,
@@ -270,7 +270,7 @@ def test_whatever_the_details_are_the_hash_is_the_same_when_they_are_read_back(
 ) -> None:
     with database.write() as session:
         append(
-            session, [Entry(at=NOW, actor="ü", actor_id=None, action="a", subject="s", subject_id="i", details=details)]
+            session, [Audit(at=NOW, actor="ü", actor_id=None, action="a", subject="s", subject_id="i", details=details)]
         )
         session.commit()
     with database.read() as session:

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.catalog.conftest import keep_now
 
-from aegis.catalog.database.open_storage import open_store
-from aegis.catalog.database.storage import FolderStore, Store, limited
+from aegis.catalog.database.storage import FolderStore, Store, limited, open_store
 from aegis.catalog.states import TRANSITIONS, JobState, ProductState, ReleaseState, RequestState, check_step, follows
 from aegis.errors import ConflictError, NotFoundError, StorageFullError, TooLargeError
 

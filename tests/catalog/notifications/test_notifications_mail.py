@@ -16,8 +16,7 @@ from aegis.catalog.service import notification_choices, notifications, outbox
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.settings import Settings, read_settings
 from aegis.catalog.worker import deliveries
-from aegis.catalog.worker.deliveries import deliver_due
-from aegis.catalog.worker.mail import DeliveryError
+from aegis.catalog.worker.deliveries import DeliveryError, deliver_due
 from aegis.errors import ConflictError, InputError, TooManyAttemptsError
 
 Stage = Any

@@ -10,8 +10,8 @@ from sqlalchemy import func, select
 from aegis.catalog.database.tables import Notification
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import notifications, releases, requests
-from aegis.catalog.service.expiry import notify_expiring
 from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM
+from aegis.catalog.service.requests import notify_expiring
 from aegis.catalog.worker.loop import run_pending
 from aegis.errors import NotFoundError, NotSignedInError
 

@@ -16,12 +16,9 @@ import pytest
 from tests.catalog.service.conftest import CHEAP
 
 from aegis.catalog.service import notification_choices, notifications
+from aegis.catalog.service.notification_choices import checked_destination, read_address
 from aegis.catalog.service.outbox import Item, Message
-from aegis.catalog.service.webhook_address import checked_destination, read_address
-from aegis.catalog.worker import webhook
-from aegis.catalog.worker.deliveries import deliver_due
-from aegis.catalog.worker.mail import DeliveryError
-from aegis.catalog.worker.webhook import send_webhook
+from aegis.catalog.worker.deliveries import DeliveryError, deliver_due, send_webhook
 from aegis.errors import InputError
 
 Stage = Any
@@ -145,7 +142,7 @@ def test_a_name_that_changes_its_address_reaches_nothing_else(monkeypatch: pytes
 
 
 def test_a_receiver_that_answers_a_byte_at_a_time_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhook, "_SECONDS", 0.5)
+    monkeypatch.setattr("aegis.catalog.worker.deliveries._SECONDS", 0.5)
     stop = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.service import configurations, people, queue
+from aegis.catalog.service import configurations, jobs, people
 from aegis.catalog.service.permissions import SYSTEM
 
 FOCUSABLE = """() => [...document.querySelectorAll(
@@ -118,8 +118,8 @@ def test_progress_is_seen_live_and_without_a_script_by_loading_again(
     plain.go(f"/jobs/{job_id}")
     assert plain.page.locator("meta[http-equiv=refresh]").count() == 1
     with catalog.write(SYSTEM) as work:
-        assert queue.claim(work, worker="by hand") is not None
-        queue.heartbeat(work, job_id=job_id, worker="by hand", progress=0.5, stage="counting sheep")
+        assert jobs.claim(work, worker="by hand") is not None
+        jobs.heartbeat(work, job_id=job_id, worker="by hand", progress=0.5, stage="counting sheep")
     live.page.evaluate("window.stayed = true")
     live.page.get_by_text("Counting sheep, 50 %.").wait_for()
     assert live.page.evaluate("window.stayed"), "the page was loaded again"
@@ -127,7 +127,7 @@ def test_progress_is_seen_live_and_without_a_script_by_loading_again(
     assert live.page.locator("[aria-live=polite]").count() == 1
     plain.page.get_by_text("Counting sheep, 50 %.").wait_for()
     with catalog.write(SYSTEM) as work:
-        assert queue.fail(work, job_id=job_id, worker="by hand", error="the sheep ran away; count them again")
+        assert jobs.fail(work, job_id=job_id, worker="by hand", error="the sheep ran away; count them again")
     for watched in (live, plain):
         watched.page.get_by_text("the sheep ran away").wait_for()
         assert watched.page.locator("progress, meta[http-equiv=refresh]").count() == 0

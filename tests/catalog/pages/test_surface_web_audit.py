@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from aegis.catalog.database.audit_chain import Entry, append
+from aegis.catalog.database.audit_chain import append
+from aegis.catalog.database.tables import Audit
 from aegis.catalog.server.pages.audit_pages import FilterForm
 from aegis.catalog.service import products
 from aegis.catalog.service.audit_log import keep_up
@@ -54,7 +55,15 @@ def test_pages_keep_what_is_filled_in_and_lose_nothing(battered_site: Any) -> No
     with battered_site.catalog.database.write() as session:
         at = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
         entries = [
-            Entry(at=at, actor="ana", actor_id=None, action="signed in", subject="user", subject_id=f"{n:032x}")
+            Audit(
+                at=at,
+                actor="ana",
+                actor_id=None,
+                action="signed in",
+                subject="user",
+                subject_id=f"{n:032x}",
+                details={},
+            )
             for n in range(45)
         ]
         append(session, entries)

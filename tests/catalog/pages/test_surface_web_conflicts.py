@@ -12,7 +12,7 @@ import httpx
 from starlette.types import ASGIApp
 
 from aegis.catalog.server.app import create_site
-from aegis.catalog.service import people, products, releases, requests, sessions
+from aegis.catalog.service import people, products, releases, seen_requests, sessions
 from aegis.catalog.service.catalog import Catalog
 
 Serve = Callable[[ASGIApp], AbstractContextManager[str]]
@@ -74,7 +74,7 @@ def test_the_second_of_two_decisions_is_told_so(battered_site: Any) -> None:
         assert second.status_code == 409
         assert 'role="alert"' in second.text
     with battered_site.catalog.read(battered_site.admin) as work:
-        assert requests.request(work, request_id=ident).state == "APPROVED"
+        assert seen_requests.request(work, request_id=ident).state == "APPROVED"
 
 
 def test_a_rejection_needs_a_reason_and_nobody_decides_their_own(battered_site: Any) -> None:
@@ -118,7 +118,7 @@ def test_files_that_are_not_what_they_claim_are_refused_in_words(battered_site: 
         answer = client.post(f"/products/{flow.product}/summaries", data={"csrf": csrf})
         assert "is missing" in answer.text
     with battered_site.catalog.read(battered_site.admin) as work:
-        assert requests.request(work, request_id=ident).state == "APPROVED"
+        assert seen_requests.request(work, request_id=ident).state == "APPROVED"
         assert len(releases.list_releases(work, product=flow.product).items) == 1
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from aegis.catalog.service import products, requests
+from aegis.catalog.service import products, seen_requests
 from aegis.library.clinic import write_clinic
 from aegis.library.inspect import inspect
 
@@ -50,7 +50,7 @@ def test_a_product_shows_my_access_and_a_request_is_changed_and_asked_again(batt
     page.wait_for_url("**/requests/*")
     assert "weight" not in page.locator(".ledger").first.inner_text()
     with site.catalog.read(site.admin) as work:
-        assert len(requests.list_requests(work, state="PENDING").items) == 1, "the earlier one made room"
+        assert len(seen_requests.list_requests(work, state="PENDING").items) == 1, "the earlier one made room"
 
 
 def test_the_page_of_a_release_names_every_column(battered_site: Any, visitor: Any) -> None:

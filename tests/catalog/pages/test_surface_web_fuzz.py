@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aegis.catalog.server.pages.app import page_routes
-from aegis.catalog.server.pages.page import PageRoute
+from aegis.catalog.server.pages.page import PageRoute, page_routes
 from aegis.catalog.service import sessions
 
 WRITING = [route for route in page_routes() if route.method == "POST" and route.path not in ("/sign-out", "/welcome")]

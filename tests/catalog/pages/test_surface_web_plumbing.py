@@ -14,8 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aegis.catalog.server.app import PAGE_HEADERS, create_site
 from aegis.catalog.server.pages import home_pages, rendering
-from aegis.catalog.server.pages.app import page_routes
-from aegis.catalog.server.pages.page import NOTICE_COOKIE, Notice, PageContext, PageRoute
+from aegis.catalog.server.pages.page import NOTICE_COOKIE, Notice, PageContext, PageRoute, page_routes
 from aegis.catalog.server.pages.rendering import asset_path, assets
 from aegis.catalog.service import people, sessions
 from aegis.catalog.service.catalog import Catalog

@@ -17,8 +17,8 @@ from aegis.catalog.server.api.bodies import Generation
 from aegis.catalog.server.pages import rendering
 from aegis.catalog.server.pages.mask_views import hierarchy_view, with_hierarchy
 from aegis.catalog.server.pages.product_form_pages import _policy, _typed
-from aegis.catalog.server.pages.request_detail_pages import timeline
-from aegis.catalog.server.pages.words import first_words, promises, size, state_words, tone
+from aegis.catalog.server.pages.rendering import byte_size, first_words, promises, state_words, tone
+from aegis.catalog.server.pages.request_pages import timeline
 from aegis.catalog.server.uploads import Form
 from aegis.catalog.states import JobState, ProductState, ReleaseState, RequestState
 from aegis.data.schema import Roles
@@ -118,7 +118,7 @@ def test_a_beginning_is_no_longer_than_asked(text: str, most: int) -> None:
     ("number", "said"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (10**13, "10.0 TB")]
 )
 def test_sizes(number: int, said: str) -> None:
-    assert size(number) == said
+    assert byte_size(number) == said
 
 
 def _request(state: RequestState, actions: list[str]) -> records.RequestWithHistory:

@@ -20,7 +20,7 @@ from aegis.catalog import records
 from aegis.catalog.database.connection import Database
 from aegis.catalog.database.tables import Assignment, User, new_id
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import arrivals, configurations, products, releases, requests, summaries
+from aegis.catalog.service import arrivals, configurations, products, releases, requests, seen_requests, summaries
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.permissions import SYSTEM, Actor
 from aegis.catalog.service.sessions import actor_of_user
@@ -224,7 +224,7 @@ class Stage:
         pushed = self.push(request_id=asked.id)
         run_pending(self.catalog)
         with self.read("provider") as work:
-            return requests.request(work, request_id=asked.id), releases.release(work, release_id=pushed.id)
+            return seen_requests.request(work, request_id=asked.id), releases.release(work, release_id=pushed.id)
 
 
 @pytest.fixture(scope="session")

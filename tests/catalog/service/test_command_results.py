@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aegis.catalog.commands.audit import AuditVerdict
-from aegis.catalog.commands.backup import Archive
 from aegis.catalog.commands.of_catalog import CATALOG
-from aegis.catalog.commands.provide import ProvidedPart, ProvidedParts
 from aegis.catalog.commands.pull import Pulled
 from aegis.catalog.commands.push import (
     ProposedConfiguration,
@@ -21,7 +18,8 @@ from aegis.catalog.commands.push import (
     RegisteredProduct,
 )
 from aegis.catalog.commands.serve import Serving, ServingDemo
-from aegis.catalog.commands.worker import WorkDone
+from aegis.catalog.commands.upkeep import Archive, AuditVerdict
+from aegis.catalog.commands.worker import ProvidedPart, ProvidedParts, WorkDone
 from aegis.errors import InputError
 from aegis.result import Result
 

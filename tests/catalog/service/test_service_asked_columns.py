@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.service import releases, requests
+from aegis.catalog.service import releases, seen_requests
 from aegis.catalog.service.configurations import masks_of
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.catalog.worker.loop import run_pending
@@ -55,7 +55,7 @@ def test_a_release_of_what_was_asked_for_is_verified_and_provisioned(
     pushed = small.push(request_id=small.request.id, **_released(small, columns, tmp_path))
     run_pending(small.catalog)
     with small.read("consumer") as work:
-        seen = requests.request(work, request_id=small.request.id)
+        seen = seen_requests.request(work, request_id=small.request.id)
         found = releases.release(work, release_id=pushed.id)
     assert seen.state is RequestState.PROVISIONED
     assert found.state is ReleaseState.VERIFIED
@@ -68,7 +68,7 @@ def test_a_known_release_with_more_columns_does_not_fulfil_it(small: Stage) -> N
     with pytest.raises(VerificationError, match="does not ask for"), small.write("provider") as work:
         releases.fulfil(work, request_id=small.request.id, release_id=whole.id)
     with small.read("consumer") as work:
-        assert requests.request(work, request_id=small.request.id).state is RequestState.APPROVED
+        assert seen_requests.request(work, request_id=small.request.id).state is RequestState.APPROVED
 
 
 def test_a_known_release_of_fewer_columns_fulfils_it(small: Stage, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_known_release_of_fewer_columns_fulfils_it(small: Stage, tmp_path: Pat
     with small.write("provider") as work:
         releases.fulfil(work, request_id=small.request.id, release_id=some.id)
     with small.read("consumer") as work:
-        assert requests.request(work, request_id=small.request.id).release_id == some.id
+        assert seen_requests.request(work, request_id=small.request.id).release_id == some.id
 
 
 def test_a_request_without_a_list_takes_the_whole_release(small_stage: Stage) -> None:

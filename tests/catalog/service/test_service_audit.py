@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from aegis.catalog.database.audit_chain import Entry, append, verify_chain
+from aegis.catalog.database.audit_chain import append, verify_chain
+from aegis.catalog.database.tables import Audit
 from aegis.catalog.service import audit_log
 from aegis.catalog.service.audit_log import keep_up, standing, want_walk
 from aegis.catalog.service.paging import PageRequest
@@ -27,13 +28,14 @@ def _fill(stage: Stage, rows: int, *, first: int = 0) -> None:
         append(
             session,
             [
-                Entry(
+                Audit(
                     at=START + datetime.timedelta(hours=number),
                     actor=("ana", "ben")[number % 2],
                     actor_id=None,
                     action=ACTS[number % 3],
                     subject="request",
                     subject_id=f"{number:032x}",
+                    details={},
                 )
                 for number in range(first, first + rows)
             ],

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aegis.catalog.service import configurations, croissant, products
+from aegis.catalog.service import configurations, metadata, products
 from aegis.catalog.worker.loop import run_pending
 from aegis.catalog.worker.provider import Provider
 
@@ -40,7 +40,7 @@ def test_every_id_is_plain_and_told_once(small_stage: Stage, tmp_path: Path) -> 
     assert all(done.reason is None for done in Provider(small_stage.catalog, tmp_path, owner="provider").due())
     run_pending(small_stage.catalog)
     with small_stage.read("consumer") as work:
-        document = croissant.croissant(work, product="odd", base_url="https://example.org")
+        document = metadata.croissant(work, product="odd", base_url="https://example.org")
     (file,), (records,) = document["distribution"], document["recordSet"]
     assert file["encodingFormat"] == "application/x-parquet"
     ids = [field["@id"].removeprefix(f"{records['@id']}/") for field in records["field"]]

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from sqlalchemy import event
 
-from aegis.catalog.service import dataspace, products, releases
+from aegis.catalog.service import metadata, products, releases
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.states import ReleaseState
 from aegis.errors import NotFoundError
@@ -51,7 +51,7 @@ def filled(small_stage: Any) -> Any:
 
 def test_the_catalog_is_a_dcat_ap_catalogue_with_an_offer_each(filled: Any) -> None:
     with filled.read("consumer") as work:
-        document = dataspace.dcat_catalog(work, base_url=BASE).document
+        document = metadata.dcat_catalog(work, base_url=BASE).document
     found = things(document)
     assert {each["@type"] for each in found} >= set(MANDATORY)
     for each in found:
@@ -73,7 +73,7 @@ def test_the_catalog_is_a_dcat_ap_catalogue_with_an_offer_each(filled: Any) -> N
 def test_what_lies_elsewhere_says_what_it_is(filled: Any) -> None:
     """The shapes hold classes against a document alone; a product by itself names its service too."""
     with filled.read("consumer") as work:
-        dataset = dataspace.dcat_dataset(work, product="clinic", base_url=BASE)
+        dataset = metadata.dcat_dataset(work, product="clinic", base_url=BASE)
     (file,) = dataset["dcat:distribution"]
     assert dataset["dct:accessRights"]["@type"] == "dct:RightsStatement"
     assert dataset["dcat:landingPage"]["@type"] == "foaf:Document"
@@ -86,17 +86,17 @@ def test_what_lies_elsewhere_says_what_it_is(filled: Any) -> None:
 def test_somebody_without_access_sees_the_offer_and_no_file(filled: Any) -> None:
     filled.person("stranger")
     with filled.read("stranger") as work:
-        dataset = dataspace.dcat_dataset(work, product="clinic", base_url=BASE)
+        dataset = metadata.dcat_dataset(work, product="clinic", base_url=BASE)
     assert dataset["dcat:distribution"] == []
     assert dataset["odrl:hasPolicy"]["@type"] == "odrl:Offer"
 
 
 def test_the_dataspace_protocol_gets_its_catalog_and_a_dataset(filled: Any) -> None:
     with filled.read("consumer") as work:
-        catalog = dataspace.dsp_catalog(work, base_url=BASE).document
-        dataset = dataspace.dsp_dataset(work, product=catalog["dataset"][0]["@id"], base_url=BASE)
+        catalog = metadata.dsp_catalog(work, base_url=BASE).document
+        dataset = metadata.dsp_dataset(work, product=catalog["dataset"][0]["@id"], base_url=BASE)
         with pytest.raises(NotFoundError):
-            dataspace.dsp_dataset(work, product="draft-one", base_url=BASE)
+            metadata.dsp_dataset(work, product="draft-one", base_url=BASE)
     assert catalog["@context"] == ["https://w3id.org/dspace/2025/1/context.jsonld"]
     assert (catalog["@type"], catalog["participantId"]) == ("Catalog", "https://catalog.example")
     assert dataset["@type"] == "Dataset"
@@ -113,16 +113,16 @@ def test_the_dataspace_protocol_gets_its_catalog_and_a_dataset(filled: Any) -> N
     (distribution,) = dataset["distribution"]
     assert {"format", "accessService"} <= set(distribution)
     assert distribution["accessService"]["endpointURL"] == "https://catalog.example/api/v1"
-    assert dataspace.dsp_versions()["protocolVersions"][0]["version"] == "2025-1"
+    assert metadata.dsp_versions()["protocolVersions"][0]["version"] == "2025-1"
 
 
 def test_a_catalog_of_nothing_has_no_empty_list(small_stage: Any) -> None:
     """The schema of a catalog takes a list of one at least, or none."""
     with small_stage.read("consumer") as work:
-        assert "dataset" not in dataspace.dsp_catalog(work, base_url=BASE).document
+        assert "dataset" not in metadata.dsp_catalog(work, base_url=BASE).document
 
 
-def _walked(pages: Callable[[PageRequest], dataspace.CatalogPage]) -> list[dict[str, Any]]:
+def _walked(pages: Callable[[PageRequest], metadata.CatalogPage]) -> list[dict[str, Any]]:
     """Every page, each found by what the one before says."""
     documents, page = [], PageRequest(size=2)
     while True:
@@ -139,8 +139,8 @@ def test_a_large_catalog_comes_in_pages_that_hold_each_product_once(filled: Any)
     for number in range(4):
         filled.product(f"more-{number}")
     with filled.read("provider") as work:  # who also sees drafts, which are no part of it
-        portal = _walked(lambda page: dataspace.dcat_catalog(work, base_url=BASE, page=page))
-        space = _walked(lambda page: dataspace.dsp_catalog(work, base_url=BASE, page=page))
+        portal = _walked(lambda page: metadata.dcat_catalog(work, base_url=BASE, page=page))
+        space = _walked(lambda page: metadata.dsp_catalog(work, base_url=BASE, page=page))
         ids = {each.name: each.id for each in products.list_products(work, published=True).items}
     names = ["clinic", *(f"more-{number}" for number in range(4))]
     shown = [[dataset["dct:identifier"] for dataset in document["dcat:dataset"]] for document in portal]
@@ -166,7 +166,7 @@ def test_a_page_asks_the_database_the_same_however_many_products_it_shows(filled
         for size in (1, 6):
             asked.clear()
             with filled.read("consumer") as work:
-                dataspace.dcat_catalog(work, base_url=BASE, page=PageRequest(size=size))
+                metadata.dcat_catalog(work, base_url=BASE, page=PageRequest(size=size))
             numbers.append(len([statement for statement in asked if statement.startswith("SELECT")]))
     finally:
         event.remove(filled.catalog.database.engine, "before_cursor_execute", executed)
@@ -177,7 +177,7 @@ def test_the_files_in_a_catalog_are_those_that_the_list_of_releases_shows(filled
     filled.person("stranger")
     for name in ("consumer", "stranger", "provider", "expert", "admin"):
         with filled.read(name) as work:
-            (dataset,) = dataspace.dcat_catalog(work, base_url=BASE).document["dcat:dataset"]
+            (dataset,) = metadata.dcat_catalog(work, base_url=BASE).document["dcat:dataset"]
             listed = releases.list_releases(work, product="clinic").items
         shown = [file["@id"].rpartition("/")[2] for file in dataset["dcat:distribution"]]
         assert shown == [release.id for release in listed if release.state is ReleaseState.VERIFIED]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import comments, finding, jobs, lineage, notifications, products, releases, requests
+from aegis.catalog.service import finding, jobs, notifications, products, releases, requests, seen_requests
 from aegis.catalog.states import RequestState
 from aegis.catalog.worker.loop import run_pending
 from aegis.errors import ConflictError, InputError, NotFoundError
@@ -94,10 +94,10 @@ def test_comments_are_between_the_consumer_and_those_who_work_on_it(small_stage:
     stage.person("stranger", UserRole.CONSUMER)
     asked = stage.ask()
     with stage.write("expert") as work:
-        comments.comment(work, request_id=asked.id, words="Why the weight?")
+        requests.comment(work, request_id=asked.id, words="Why the weight?")
     with stage.write("consumer") as work:
-        comments.comment(work, request_id=asked.id, words="  To see.  ")
-        said = comments.list_comments(work, request_id=asked.id)
+        requests.comment(work, request_id=asked.id, words="  To see.  ")
+        said = requests.list_comments(work, request_id=asked.id)
     assert [(each.by_name, each.words) for each in said] == [("expert", "Why the weight?"), ("consumer", "To see.")]
     for who, expected in (("consumer", ["commented"]), ("expert", ["commented", "asked"])):
         with stage.read(who) as work:
@@ -105,20 +105,20 @@ def test_comments_are_between_the_consumer_and_those_who_work_on_it(small_stage:
         assert [each.kind for each in listed] == expected
         assert all("weight" not in each.words for each in listed)
     with pytest.raises(NotFoundError), stage.write("stranger") as work:
-        comments.comment(work, request_id=asked.id, words="me too")
+        requests.comment(work, request_id=asked.id, words="me too")
     with pytest.raises(InputError), stage.write("consumer") as work:
-        comments.comment(work, request_id=asked.id, words="   ")
+        requests.comment(work, request_id=asked.id, words="   ")
 
 
 def test_comments_have_an_end(small_stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comments, "MOST", 2)
+    monkeypatch.setattr(requests, "MOST_COMMENTS", 2)
     small_stage.product()
     asked = small_stage.ask()
     for _ in range(2):
         with small_stage.write("consumer") as work:
-            comments.comment(work, request_id=asked.id, words="again")
+            requests.comment(work, request_id=asked.id, words="again")
     with small_stage.write("consumer") as work, pytest.raises(ConflictError, match="at most 2"):
-        comments.comment(work, request_id=asked.id, words="again")
+        requests.comment(work, request_id=asked.id, words="again")
 
 
 def test_asking_again_takes_the_place_of_what_still_waits(small_stage: Stage) -> None:
@@ -130,7 +130,7 @@ def test_asking_again_takes_the_place_of_what_still_waits(small_stage: Stage) ->
         requests.take_back_waiting(work, request_id="")
         second = requests.ask(work, product="clinic", purpose="to learn more", columns=["age"])
     with stage.read("consumer") as work:
-        states = {each.id: each.state for each in requests.list_requests(work).items}
+        states = {each.id: each.state for each in seen_requests.list_requests(work).items}
     assert states == {first.id: RequestState.REVOKED, second.id: RequestState.PENDING}
 
 
@@ -177,10 +177,10 @@ def test_a_release_tells_where_it_comes_from_and_who_holds_it(small_stage: Stage
     with stage.write("provider") as work:
         releases.fulfil(work, request_id=second.id, release_id=release.id)
     with stage.read("provider") as work:
-        told = lineage.lineage(work, release_id=release.id)
+        told = releases.lineage(work, release_id=release.id)
     assert told.source_name == "clinic"
     assert told.configuration_name == "strict"
     assert {each.request_id for each in told.holders} == {request.id, second.id}
     assert [each.id for each in told.versions] == [release.id]
     with pytest.raises(NotFoundError), stage.read("reader") as work:
-        lineage.lineage(work, release_id=release.id)
+        releases.lineage(work, release_id=release.id)

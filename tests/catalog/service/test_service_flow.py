@@ -12,16 +12,16 @@ import pytest
 from sqlalchemy import event, text
 
 from aegis.catalog.records import Scope
+from aegis.catalog.server.api import calls
 from aegis.catalog.service import (
     audit_log,
     configurations,
-    croissant,
-    idempotency,
     jobs,
-    overview,
+    metadata,
     products,
     releases,
     requests,
+    seen_requests,
     sessions,
     summaries,
 )
@@ -47,13 +47,13 @@ def test_the_clinic_is_a_whole_flow_and_its_people_can_sign_in(new_stage: Any) -
     for name, password in flow.people.items():
         assert sessions.sign_in(stage.catalog, name=name, password=password, address="x").actor.name == name
     with stage.read("admin") as work:
-        assert requests.request(work, request_id=flow.request_id).state is RequestState.PROVISIONED
-        assert requests.request(work, request_id=flow.waiting_request_id).state is RequestState.PENDING
+        assert seen_requests.request(work, request_id=flow.request_id).state is RequestState.PROVISIONED
+        assert seen_requests.request(work, request_id=flow.waiting_request_id).state is RequestState.PENDING
         assert releases.release(work, release_id=flow.release_id).state is ReleaseState.VERIFIED
         assert jobs.latest_ranking(work, product=flow.product) is not None
         assert summaries.histograms(work, product=flow.product)
         assert audit_log.verify(work).intact
-        seen = overview.overview(work)
+        seen = seen_requests.overview(work)
     assert (seen.products, seen.requests_to_decide, seen.jobs_running) == (1, 1, 0)
     with pytest.raises(ConflictError):
         load_clinic(stage.catalog, stage.actor("admin"), rows=1_500)
@@ -67,16 +67,16 @@ def test_the_start_page_counts_what_waits_for_each(stage: Stage) -> None:
     first, second = stage.ask(), stage.ask()
     stage.approve(first.id, made["strict"].id)
     with stage.read("expert") as work:
-        seen = overview.overview(work)
+        seen = seen_requests.overview(work)
     assert (seen.requests_to_decide, seen.requests_to_fulfil, seen.requests_of_mine) == (1, 0, 0)
     only_asks = replace(stage.actor("expert"), scopes=frozenset({Scope.REQUEST}))
     with stage.catalog.read(only_asks) as work:
-        assert overview.overview(work).requests_to_decide == 0, "a token that may not decide"
+        assert seen_requests.overview(work).requests_to_decide == 0, "a token that may not decide"
     with stage.read("provider") as work:
-        seen = overview.overview(work)
+        seen = seen_requests.overview(work)
     assert (seen.requests_to_decide, seen.requests_to_fulfil) == (0, 1)
     with stage.read("consumer") as work:
-        seen = overview.overview(work)
+        seen = seen_requests.overview(work)
     assert (seen.requests_of_mine, seen.downloads_ready, seen.products) == (2, 0, 1)
     assert [each.id for each in seen.recent] == [second.id, first.id]
 
@@ -84,14 +84,14 @@ def test_the_start_page_counts_what_waits_for_each(stage: Stage) -> None:
 def test_croissant_names_columns_and_files_with_certificates_and_no_identifying_column(stage: Stage) -> None:
     stage.product()
     with stage.read("consumer") as work:
-        bare = croissant.croissant(work, product="clinic", base_url="https://example.org/")
+        bare = metadata.croissant(work, product="clinic", base_url="https://example.org/")
     assert bare["distribution"] == []
     assert bare["recordSet"] == []  # a field without a file that it is read from is an error of the format
     variables = {variable["name"] for variable in bare["variableMeasured"]}
     assert variables == {column["name"] for column in stage.parts.columns} - {"patient"}
     _, release = stage.provisioned()
     with stage.read("consumer") as work:
-        document = croissant.croissant(work, product="clinic", base_url="https://example.org")
+        document = metadata.croissant(work, product="clinic", base_url="https://example.org")
     assert document["@type"] == "sc:Dataset"
     assert document["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     (file,) = document["distribution"]
@@ -105,27 +105,27 @@ def test_croissant_names_columns_and_files_with_certificates_and_no_identifying_
     json.dumps(document, allow_nan=False)
     stage.person("other")
     with stage.read("other") as work:
-        assert croissant.croissant(work, product="clinic", base_url="https://x")["distribution"] == []
+        assert metadata.croissant(work, product="clinic", base_url="https://x")["distribution"] == []
 
 
 def test_an_idempotency_key_gives_the_same_answer_and_refuses_another_question(stage: Stage) -> None:
     with stage.write("consumer") as work:
-        assert idempotency.recall(work, key="k", fingerprint="f") is None
-        idempotency.remember(work, key="k", fingerprint="f", status=201, body={"id": 1})
+        assert calls.recall(work, key="k", fingerprint="f") is None
+        calls.remember(work, key="k", fingerprint="f", status=201, body={"id": 1})
     with stage.write("consumer") as work:
-        known = idempotency.recall(work, key="k", fingerprint="f")
+        known = calls.recall(work, key="k", fingerprint="f")
         assert known is not None
-        assert (known.status, known.body) == (201, {"id": 1})
+        assert (known.status_code, json.loads(bytes(known.body))) == (201, {"id": 1})
         with pytest.raises(InputError, match="something else"):
-            idempotency.recall(work, key="k", fingerprint="g")
+            calls.recall(work, key="k", fingerprint="g")
     with pytest.raises(ConflictError), stage.write("consumer") as work:
-        idempotency.remember(work, key="k", fingerprint="f", status=201, body={})
+        calls.remember(work, key="k", fingerprint="f", status=201, body={})
     with stage.write("provider") as work:  # another person's key is another key
-        assert idempotency.recall(work, key="k", fingerprint="f") is None
+        assert calls.recall(work, key="k", fingerprint="f") is None
     stage.clock.pass_by(hours=49)
     with stage.write("consumer") as work:
-        assert idempotency.recall(work, key="k", fingerprint="f") is None
-        idempotency.remember(work, key="k", fingerprint="h", status=200, body={})
+        assert calls.recall(work, key="k", fingerprint="f") is None
+        calls.remember(work, key="k", fingerprint="h", status=200, body={})
 
 
 def test_what_fails_is_undone_with_its_audit(stage: Stage) -> None:
@@ -146,7 +146,7 @@ def test_what_fails_is_undone_with_its_audit(stage: Stage) -> None:
         half()
     assert rows() == before
     with stage.read("consumer") as work:
-        assert requests.list_requests(work).items == ()
+        assert seen_requests.list_requests(work).items == ()
 
 
 def test_the_record_of_a_product_is_its_own(stage: Stage) -> None:
@@ -213,8 +213,8 @@ def test_pages_do_not_ask_the_database_row_by_row(stage: Stage) -> None:
     event.listen(stage.catalog.database.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
     for act, most in (
         (lambda work: products.list_products(work), 1),
-        (lambda work: requests.list_requests(work), 1),
-        (lambda work: overview.overview(work), 2),
+        (lambda work: seen_requests.list_requests(work), 1),
+        (lambda work: seen_requests.overview(work), 2),
         (lambda work: audit_log.list_audit(work), 1),
     ):
         actor = stage.actor("admin")

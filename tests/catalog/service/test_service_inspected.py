@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.service.schema import read_inspected
+from aegis.catalog.service.checks import read_inspected
 from aegis.errors import AegisError
 from aegis.library.clinic import write_clinic
 from aegis.library.inspect import inspect

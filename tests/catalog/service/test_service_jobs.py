@@ -18,7 +18,7 @@ from sqlalchemy import select
 
 from aegis.catalog.database.tables import Job
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import audit_log, jobs, queue, releases, requests
+from aegis.catalog.service import audit_log, jobs, releases, seen_requests
 from aegis.catalog.service.catalog import Catalog, utc_now
 from aegis.catalog.service.permissions import SYSTEM
 from aegis.catalog.settings import GroupRole
@@ -58,7 +58,7 @@ def _job(stage: Stage, job_id: str) -> Any:
 
 def _claim(stage: Stage, name: str) -> Any:
     with stage.catalog.write(SYSTEM) as work:
-        return queue.claim(work, worker=name)
+        return jobs.claim(work, worker=name)
 
 
 def test_advice_runs_in_the_background_and_its_ranking_is_the_library_s_own(clinic: Stage) -> None:
@@ -74,7 +74,7 @@ def test_advice_runs_in_the_background_and_its_ranking_is_the_library_s_own(clin
     bits = {each["configuration"]: each["identifying_bits"] for each in done.result["risk"]}
     assert bits["everything-hidden"] == 0.0 < bits["strict"] < bits["young-or-old"]
     with clinic.read("expert") as work:
-        assert requests.request(work, request_id=asked.id).job_id == started.id
+        assert seen_requests.request(work, request_id=asked.id).job_id == started.id
         latest = jobs.latest_ranking(work, product="clinic")
         assert latest is not None
         assert latest.id == started.id
@@ -115,18 +115,18 @@ def test_a_silent_worker_loses_its_job_and_cannot_finish_it(clinic: Stage) -> No
     assert _claim(clinic, "second") is None
     clinic.clock.pass_by(seconds=29)
     with clinic.catalog.write(SYSTEM) as work:
-        assert queue.heartbeat(work, job_id=started.id, worker="first", progress=0.5, stage="half way")
+        assert jobs.heartbeat(work, job_id=started.id, worker="first", progress=0.5, stage="half way")
     clinic.clock.pass_by(seconds=29)
     assert _claim(clinic, "second") is None
     clinic.clock.pass_by(seconds=2)
     assert _claim(clinic, "second").attempt == 2
     with clinic.catalog.write(SYSTEM) as work:
-        assert not queue.heartbeat(work, job_id=started.id, worker="first", progress=0.9, stage="late")
-        assert not queue.finish(work, job_id=started.id, worker="first", result={"late": True})
-        assert not queue.fail(work, job_id=started.id, worker="first", error="late")
+        assert not jobs.heartbeat(work, job_id=started.id, worker="first", progress=0.9, stage="late")
+        assert not jobs.finish(work, job_id=started.id, worker="first", result={"late": True})
+        assert not jobs.fail(work, job_id=started.id, worker="first", error="late")
     assert _job(clinic, started.id).result is None
     with clinic.catalog.write(SYSTEM) as work:
-        assert queue.finish(work, job_id=started.id, worker="second", result={"in": "time"})
+        assert jobs.finish(work, job_id=started.id, worker="second", result={"in": "time"})
     assert _job(clinic, started.id).result == {"in": "time"}
 
 
@@ -145,7 +145,7 @@ def test_a_worker_told_to_stop_gives_its_job_back(clinic: Stage) -> None:
     started = _start(clinic)
     _claim(clinic, "leaving")
     with clinic.catalog.write(SYSTEM) as work:
-        assert queue.release_claim(work, job_id=started.id, worker="leaving")
+        assert jobs.release_claim(work, job_id=started.id, worker="leaving")
     assert _claim(clinic, "next").attempt == 1
 
 
@@ -155,7 +155,7 @@ def test_a_cancelled_job_stays_cancelled_whatever_its_worker_did(clinic: Stage) 
     with clinic.write("expert") as work:
         assert jobs.cancel(work, job_id=started.id).state is JobState.CANCELLED
     with clinic.catalog.write(SYSTEM) as work:
-        assert not queue.finish(work, job_id=started.id, worker="busy", result={})
+        assert not jobs.finish(work, job_id=started.id, worker="busy", result={})
     with pytest.raises(ConflictError), clinic.write("expert") as work:
         jobs.cancel(work, job_id=started.id)
     assert loop.run_pending(clinic.catalog) == 0
@@ -279,7 +279,7 @@ def test_a_release_whose_measuring_breaks_off_is_refused_and_not_left_hanging(
     loop.run_pending(small.catalog)
     with small.read("provider") as work:
         seen = releases.release(work, release_id=pushed.id)
-        assert requests.request(work, request_id=asked.id).state is RequestState.APPROVED
+        assert seen_requests.request(work, request_id=asked.id).state is RequestState.APPROVED
     assert seen.state is ReleaseState.REFUSED
     assert pushed.digest not in set(small.catalog.store.digests())
 
@@ -331,7 +331,7 @@ def test_a_worker_killed_in_the_middle_is_followed_by_another_and_nothing_is_hal
     _killed_in_the_middle(stage, "measure_release")
     with stage.read("provider") as work:
         assert releases.release(work, release_id=pushed.id).state is ReleaseState.RECEIVED
-        assert requests.request(work, request_id=asked.id).state is RequestState.APPROVED
+        assert seen_requests.request(work, request_id=asked.id).state is RequestState.APPROVED
     with stage.catalog.read(SYSTEM) as work:
         silent = work.session.scalars(select(Job).where(Job.state == JobState.RUNNING.value)).one()
     assert silent.worker is not None
@@ -351,7 +351,7 @@ def test_a_worker_killed_in_the_middle_is_followed_by_another_and_nothing_is_hal
         second.stdout.close()
     assert seen.state is ReleaseState.VERIFIED
     with stage.read("admin") as work:
-        assert requests.request(work, request_id=asked.id).state is RequestState.PROVISIONED
+        assert seen_requests.request(work, request_id=asked.id).state is RequestState.PROVISIONED
         assert jobs.job(work, job_id=str(seen.job_id)).attempts == 2
         assert audit_log.verify(work).intact
         acts = [each.action for each in audit_log.list_audit(work).items]
@@ -381,7 +381,7 @@ def test_a_worker_runs_until_it_is_told_to_stop_and_writes_down_what_expired(sma
 
 def _expired(stage: Stage, request_id: str) -> bool:
     with stage.read("consumer") as work:
-        return requests.request(work, request_id=request_id).history[-1].action == "request expired"
+        return seen_requests.request(work, request_id=request_id).history[-1].action == "request expired"
 
 
 def test_a_catalog_is_opened_by_several_processes_at_once(small: Stage) -> None:

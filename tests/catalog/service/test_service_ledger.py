@@ -18,14 +18,14 @@ from aegis.catalog.service import (
     audit_log,
     judged_together,
     ledger,
-    ledger_rows,
     notifications,
     products,
     releases,
     requests,
+    seen_requests,
     signing_keys,
 )
-from aegis.catalog.service.visible import visible_product
+from aegis.catalog.service.catalog import visible_product
 from aegis.catalog.settings import Settings
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.catalog.worker.loop import run_pending
@@ -79,7 +79,7 @@ def test_what_breaks_the_policy_together_is_refused_before_it_is_approved(stage:
     for words in ("clinic.csv", "5-anonymity", "1,300 records", "allowed are everything-hidden, strict"):
         assert words in str(refused.value)
     with stage.read("expert") as work:
-        assert requests.request(work, request_id=request.id).state is RequestState.PENDING
+        assert seen_requests.request(work, request_id=request.id).state is RequestState.PENDING
     with stage.write("expert") as work:
         approved = requests.decide(
             work,
@@ -157,7 +157,7 @@ def test_fewer_columns_are_allowed_where_all_of_them_are_and_judged_apart_where_
 
 def promised_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the certificates that arrive had been made under a policy that holds recipients apart."""
-    monkeypatch.setattr(ledger_rows, "_recipients", lambda certificate: Recipients.SEPARATE)
+    monkeypatch.setattr(ledger, "_recipients", lambda certificate: Recipients.SEPARATE)
 
 
 @pytest.mark.parametrize("promised", [Recipients.TOGETHER, Recipients.SEPARATE])
@@ -175,7 +175,7 @@ def test_separate_recipients_are_judged_apart(
     def out(recipient: str) -> int:
         with stage.read("provider") as work:
             product = visible_product(work, "clinic")
-            return len(ledger_rows.counted(work, product, recipient=recipient))
+            return len(ledger.counted(work, product, recipient=recipient))
 
     assert (out(stage.user_id("consumer")), out("somebody else"), out("anybody")) == (1, 1, 1)
     with stage.write("provider") as work:
@@ -214,7 +214,7 @@ def test_a_release_of_somebody_else_is_not_given_to_whom_it_tells_too_much(
     def check(request_id: str) -> None:
         with stage.read("provider") as work:
             request, release = work.session.get_one(Request, request_id), work.session.get_one(Release, first.id)
-            ledger.check_fulfilment(work, visible_product(work, "clinic"), request, release)
+            judged_together.check_fulfilment(work, visible_product(work, "clinic"), request, release)
 
     check(theirs.id)
     with pytest.raises(VerificationError, match="it breaks 5-anonymity"):
@@ -385,7 +385,7 @@ def test_what_arrives_is_held_against_the_ledger_while_nobody_else_can_enter_it(
     product = stage.product()
     made = stage.configurations()
     locked: list[bool] = []
-    check, check_again = ledger.check_arrival, ledger.check_fulfilment
+    check, check_again = judged_together.check_arrival, judged_together.check_fulfilment
 
     def arrival(*given: Any, **named: Any) -> str | None:
         locked.append(locked_by_others(stage, "products", product.id, how="NO KEY UPDATE"))
@@ -396,8 +396,8 @@ def test_what_arrives_is_held_against_the_ledger_while_nobody_else_can_enter_it(
         check_again(*given)
 
     pushed = stage.push(product="clinic")
-    monkeypatch.setattr(ledger, "check_arrival", arrival)
-    monkeypatch.setattr(ledger, "check_fulfilment", fulfilment)
+    monkeypatch.setattr(judged_together, "check_arrival", arrival)
+    monkeypatch.setattr(judged_together, "check_fulfilment", fulfilment)
     run_pending(stage.catalog)
     request = waiting(stage)
     stage.approve(request.id, made["strict"].id)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aegis.catalog.service import open_sessions, people, sessions
+from aegis.catalog.service import people, sessions
 from aegis.errors import NotFoundError, NotPermittedError, NotSignedInError
 
 PASSWORD = "a clinic that nobody visits"
@@ -22,19 +22,19 @@ def signed_in(stage: Any, name: str, times: int) -> list[str]:
 def test_sessions_are_listed_and_ended_one_by_one(stage: Any) -> None:
     here, there, elsewhere = signed_in(stage, "consumer", 3)
     with stage.read("consumer") as work:
-        listed = open_sessions.list_sessions(work, secret=there)
+        listed = sessions.list_sessions(work, secret=there)
     assert [each.here for each in listed] == [False, True, False]
     assert not any(secret in each.id for each in listed for secret in (here, there, elsewhere))
     with stage.write("consumer") as work:
-        open_sessions.end_session(work, session_id=listed[0].id)
+        sessions.end_session(work, session_id=listed[0].id)
     with pytest.raises(NotSignedInError):
         sessions.actor_of_session(stage.catalog, secret=elsewhere)
     with pytest.raises(NotFoundError), stage.write("consumer") as work:
-        open_sessions.end_session(work, session_id=listed[0].id)
+        sessions.end_session(work, session_id=listed[0].id)
     with pytest.raises(NotFoundError), stage.write("provider") as work:
-        open_sessions.end_session(work, session_id=listed[1].id)
+        sessions.end_session(work, session_id=listed[1].id)
     with stage.write("consumer") as work:
-        assert open_sessions.end_others(work, secret=there) == 1
+        assert sessions.end_others(work, secret=there) == 1
     assert sessions.actor_of_session(stage.catalog, secret=there).actor.name == "consumer"
     with pytest.raises(NotSignedInError):
         sessions.actor_of_session(stage.catalog, secret=here)
@@ -45,24 +45,24 @@ def test_a_session_that_is_over_is_not_listed_and_a_token_sees_none(small_stage:
     signed_in(stage, "consumer", 1)
     stage.clock.pass_by(hours=13)
     with stage.read("consumer") as work:
-        assert open_sessions.list_sessions(work) == ()
+        assert sessions.list_sessions(work) == ()
     from aegis.catalog.service import tokens
 
     with stage.write("consumer") as work:
         text = tokens.create_token(work, name="t", scopes=["read"], days=1).text
     token = sessions.actor_of_token(stage.catalog, text=text)
     with pytest.raises(NotPermittedError), stage.catalog.read(token) as work:
-        open_sessions.list_sessions(work)
+        sessions.list_sessions(work)
 
 
 def test_whoever_ends_all_others_ends_more_than_a_page_of_them(
     small_stage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_sessions, "MOST", 2)
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", 2)
     *others, here = signed_in(small_stage, "consumer", 5)
     with small_stage.write("consumer") as work:
-        assert len(open_sessions.list_sessions(work, secret=here)) == 2
-        assert open_sessions.end_others(work, secret=here) == 4
+        assert len(sessions.list_sessions(work, secret=here)) == 2
+        assert sessions.end_others(work, secret=here) == 4
     for secret in others:
         with pytest.raises(NotSignedInError):
             sessions.actor_of_session(small_stage.catalog, secret=secret)

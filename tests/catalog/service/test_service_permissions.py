@@ -16,11 +16,11 @@ from aegis.catalog.service import (
     audit_log,
     configurations,
     jobs,
-    overview,
     people,
     products,
     releases,
     requests,
+    seen_requests,
     summaries,
     tokens,
 )
@@ -137,7 +137,7 @@ def test_a_token_that_only_requests_lists_no_requests_of_others(busy: Stage) -> 
         scopes=frozenset({Scope.REQUEST}),
     )  # fmt: skip
     with busy.catalog.read(asking) as work:
-        assert requests.list_requests(work).items == ()
+        assert seen_requests.list_requests(work).items == ()
         assert jobs.list_jobs(work).items == ()
 
 
@@ -172,7 +172,7 @@ _SAID = (NotPermittedError,)
 ACTS: dict[str, tuple[Act, set[str], tuple[type[AegisError], ...]]] = {
     "see a product": (lambda s, w: products.product(w, product="clinic"), _EVERYONE, ()),
     "list products": (lambda s, w: products.list_products(w), _EVERYONE, ()),
-    "overview": (lambda s, w: overview.overview(w), _EVERYONE, ()),
+    "overview": (lambda s, w: seen_requests.overview(w), _EVERYONE, ()),
     "me": (lambda s, w: people.me(w), _EVERYONE, ()),
     "see histograms": (lambda s, w: summaries.histograms(w, product="clinic"), _EVERYONE, ()),
     "see configurations": (lambda s, w: configurations.list_configurations(w, product="clinic"), _EVERYONE, ()),
@@ -198,7 +198,7 @@ ACTS: dict[str, tuple[Act, set[str], tuple[type[AegisError], ...]]] = {
     "see the jobs": (lambda s, w: jobs.list_jobs(w, product="clinic"), _AT_WORK, _SAID),
     "cancel a job": (lambda s, w: jobs.cancel(w, job_id=s.waiting_job_id), _AT_WORK, _HIDDEN),
     "ask": (lambda s, w: requests.ask(w, product="clinic", purpose="why not"), {"admin", "consumer", "other"}, _SAID),
-    "see a request": (lambda s, w: requests.request(w, request_id=s.pending_id), _AT_WORK | {"consumer"}, _HIDDEN),
+    "see a request": (lambda s, w: seen_requests.request(w, request_id=s.pending_id), _AT_WORK | {"consumer"}, _HIDDEN),
     "approve": (
         lambda s, w: requests.decide(
             w, request_id=s.pending_id, approve=True, configuration_id=s.made["strict"].id),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from aegis.catalog.records import Standing
-from aegis.catalog.service import audit_log, croissant, products, releases, requests
-from aegis.catalog.service.present_policy import present_policy
+from aegis.catalog.service import audit_log, metadata, products, releases, seen_requests
+from aegis.catalog.service.certificates import present_policy
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.catalog.worker.loop import run_pending
 from aegis.errors import ConflictError
@@ -49,7 +49,7 @@ def test_a_tightened_policy_marks_what_was_released_before(served: Stage) -> Non
     assert f"at least {smallest + 1} asked, found {smallest}" in found.present_policy.said
     with served.read("consumer") as work:
         assert releases.list_releases(work, product="clinic").items[0].present_policy == found.present_policy
-        document = croissant.croissant(work, product="clinic", base_url="https://c")
+        document = metadata.croissant(work, product="clinic", base_url="https://c")
     assert document["distribution"][0]["aegis:presentPolicy"] == "not satisfied"
     _tighten(served, k=smallest)  # as strict as what was measured allows
     assert _seen(served).present_policy.standing is Standing.SATISFIED
@@ -58,7 +58,7 @@ def test_a_tightened_policy_marks_what_was_released_before(served: Stage) -> Non
 def test_it_is_not_given_to_another_request(served: Stage) -> None:
     _tighten(served, k=10_000)
     with served.read("expert") as work:
-        strict = requests.request(work, request_id=served.asked.id).configuration_id
+        strict = seen_requests.request(work, request_id=served.asked.id).configuration_id
     another = served.ask()
     served.approve(another.id, strict)
     with pytest.raises(ConflictError, match="not the product's present one"), served.write("provider") as work:
@@ -88,7 +88,7 @@ def test_a_policy_that_changes_while_a_release_waits_keeps_it_out(small_stage: S
     assert found.state is ReleaseState.REFUSED
     assert "changed meanwhile" in str(found.reason)
     with small_stage.read("consumer") as work:
-        assert requests.request(work, request_id=asked.id).state is RequestState.APPROVED
+        assert seen_requests.request(work, request_id=asked.id).state is RequestState.APPROVED
 
 
 @pytest.fixture(scope="session")

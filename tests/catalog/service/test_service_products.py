@@ -13,7 +13,7 @@ from sqlalchemy import event
 
 from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages import mask_views
-from aegis.catalog.service import configurations, previews, products
+from aegis.catalog.service import configurations, products
 from aegis.catalog.service.checks import parsed_document
 from aegis.catalog.service.paging import PageRequest
 from aegis.errors import (
@@ -232,7 +232,7 @@ def test_whatever_is_proposed_or_previewed_the_answer_is_an_error_of_ours(
         pass
     try:
         with published.catalog.read(published.actor("expert")) as work:
-            previews.preview(work, product="clinic", column="age", mask=content)
+            configurations.preview(work, product="clinic", column="age", mask=content)
     except AegisError:
         pass
 
@@ -256,20 +256,22 @@ def test_a_huge_yaml_is_refused_before_it_is_read(small_stage: Stage) -> None:
 
 def test_a_preview_shows_common_values_only_and_never_an_identifying_column(published: Stage) -> None:
     with published.read("consumer") as work:
-        shown = previews.preview(work, product="clinic", column="weight", mask={"bucketize": {"width": 20}})
+        shown = configurations.preview(work, product="clinic", column="weight", mask={"bucketize": {"width": 20}})
         assert shown.rows
         assert min(row.records for row in shown.rows) >= 5
-        drawn = previews.preview(work, product="clinic", column="gender", mask={"randomize": {"keep": 0.5}})
+        drawn = configurations.preview(work, product="clinic", column="gender", mask={"randomize": {"keep": 0.5}})
         assert drawn.random
         assert all(row.masked is None for row in drawn.rows)
-        keyed = previews.preview(work, product="clinic", column="zip", mask={"pseudonym": {"key_file": "/etc/passwd"}})
+        keyed = configurations.preview(
+            work, product="clinic", column="zip", mask={"pseudonym": {"key_file": "/etc/passwd"}}
+        )
         assert all(str(row.masked).startswith("#") for row in keyed.rows)
-        zips = previews.preview(work, product="clinic", column="zip", mask={"generalize": {"level": 3}})
+        zips = configurations.preview(work, product="clinic", column="zip", mask={"generalize": {"level": 3}})
         assert {row.masked for row in zips.rows} <= {f"{p}***" for p in ("02", "10", "11", "21", "60", "94")}
         with pytest.raises(RoleError, match="identifying"):
-            previews.preview(work, product="clinic", column="patient", mask="suppress")
+            configurations.preview(work, product="clinic", column="patient", mask="suppress")
         with pytest.raises(RoleError):
-            previews.preview(work, product="clinic", column="nothing", mask="suppress")
+            configurations.preview(work, product="clinic", column="nothing", mask="suppress")
 
 
 def test_configurations_are_generated_from_published_values_and_equal_seeds_give_equal_ones(published: Stage) -> None:
@@ -286,7 +288,7 @@ def test_configurations_are_generated_from_published_values_and_equal_seeds_give
 def test_without_a_summary_there_is_nothing_to_preview_or_generate_from(small_stage: Stage) -> None:
     small_stage.product()
     with pytest.raises(ConflictError), small_stage.read("expert") as work:
-        previews.preview(work, product="clinic", column="age", mask="suppress")
+        configurations.preview(work, product="clinic", column="age", mask="suppress")
     with pytest.raises(ConflictError), small_stage.write("expert") as work:
         configurations.generate(work, product="clinic")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import configurations, products, releases, requests, summaries
+from aegis.catalog.service import configurations, products, releases, seen_requests, summaries
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.catalog.worker.loop import run_pending
 from aegis.catalog.worker.provider import Provided, Provider
@@ -47,7 +47,7 @@ def _approved(stage: Stage, name: str = "strict", **more: Any) -> str:
 
 def _request(stage: Stage, request_id: str) -> Any:
     with stage.read("consumer") as work:
-        return requests.request(work, request_id=request_id)
+        return seen_requests.request(work, request_id=request_id)
 
 
 def test_it_counts_what_is_new_and_releases_what_is_approved(small: Stage, folder: Path) -> None:

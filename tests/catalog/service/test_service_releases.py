@@ -15,7 +15,7 @@ import pytest
 from tests.catalog.conftest import keep_now
 
 from aegis.catalog.records import UserRole
-from aegis.catalog.service import arrivals, configurations, products, releases, requests
+from aegis.catalog.service import arrivals, configurations, products, releases, requests, seen_requests
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.states import ReleaseState, RequestState
@@ -76,7 +76,7 @@ def _seen(stage: Stage, release_id: str) -> Any:
 
 def _request(stage: Stage) -> Any:
     with stage.read("consumer") as work:
-        return requests.request(work, request_id=stage.request.id)
+        return seen_requests.request(work, request_id=stage.request.id)
 
 
 def _nothing_left(stage: Stage) -> None:
@@ -297,7 +297,7 @@ def test_withdrawing_a_release_revokes_the_requests_it_served(approved: Stage) -
     with approved.write("provider") as work:
         assert releases.withdraw(work, release_id=pushed.id, reason="wrong table").state is ReleaseState.WITHDRAWN
     with approved.read("consumer") as work:
-        states = {each.state for each in requests.list_requests(work).items}
+        states = {each.state for each in seen_requests.list_requests(work).items}
     assert states == {RequestState.REVOKED}
     with pytest.raises(ConflictError), approved.write("consumer") as work:
         releases.open_download(work, release_id=pushed.id)

@@ -9,7 +9,7 @@ import pytest
 
 from aegis.catalog.database.tables import Product, Request
 from aegis.catalog.service import products
-from aegis.catalog.service.request_terms import check_terms, terms_of
+from aegis.catalog.service.certificates import check_terms, terms_of
 from aegis.errors import VerificationError
 from aegis.library import clinic
 from aegis.privacy.policy import Policy

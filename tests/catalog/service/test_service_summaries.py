@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aegis.catalog.client.archive import packed
+from aegis.catalog.client.client import packed
 from aegis.catalog.records import UserRole
 from aegis.catalog.service import configurations, people, products, summaries
 from aegis.catalog.settings import MEBIBYTE, Settings

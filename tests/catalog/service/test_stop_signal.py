@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from aegis.catalog.stop_signal import StopSignal
+from aegis.catalog.server.supervisor import StopSignal
 
 
 def test_a_handler_may_set_it_in_the_middle_of_a_wait() -> None:

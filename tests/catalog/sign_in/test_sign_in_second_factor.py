@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from aegis.catalog.database.tables import RecoveryCode, SecondFactor
-from aegis.catalog.service import audit_log, passwords, people, second_factor, sessions, tokens
+from aegis.catalog.service import audit_log, people, second_factor, sessions, tokens
 from aegis.catalog.service.permissions import SYSTEM
-from aegis.catalog.service.totp import STEP_SECONDS, code_at, step_of
+from aegis.catalog.service.second_factor import STEP_SECONDS, code_at, step_of
 from aegis.errors import (
     ConflictError,
     InputError,
@@ -203,7 +203,7 @@ def test_a_password_that_is_replaced_while_it_is_compared_opens_nothing(
 ) -> None:
     on = small_stage
     with_password(on)
-    compare = passwords.is_password
+    compare = sessions.is_password
 
     def slowly(*given: Any) -> bool:
         right = compare(*given)

@@ -12,9 +12,17 @@ from pathlib import Path
 import pytest
 
 from aegis.catalog.database.backup import restore
-from aegis.catalog.database.connection import Database
-from aegis.catalog.database.migrate import current_form
-from aegis.catalog.service import audit_log, configurations, jobs, products, releases, requests, sessions, summaries
+from aegis.catalog.database.connection import Database, current_form
+from aegis.catalog.service import (
+    audit_log,
+    configurations,
+    jobs,
+    products,
+    releases,
+    seen_requests,
+    sessions,
+    summaries,
+)
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.states import ReleaseState, RequestState
 from aegis.releases.certificate import Certificate, CertificateKind
@@ -45,7 +53,7 @@ def everything_is_there(catalog: Catalog) -> str:
         ranked = jobs.latest_ranking(work, product="clinic")
         assert ranked is not None
         assert jobs.ranking_of(ranked).best.rank == 1
-        listed = requests.list_requests(work).items
+        listed = seen_requests.list_requests(work).items
         assert {request.state for request in listed} == {RequestState.PROVISIONED, RequestState.PENDING}
         assert audit_log.verify(work, expected_head=HEAD).intact
         (release,) = releases.list_releases(work, product="clinic").items

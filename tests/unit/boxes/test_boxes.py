@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.estimator import LocalRecoding
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.growth import GREEDY, Growth
-from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.recoding import NO_BOX, Boxes
+from aegis.candidates.boxes.terms import GREEDY, Growth
 from aegis.candidates.boxes.tree import Cut
-from aegis.candidates.boxes.walking import NO_BOX
 from aegis.candidates.clusters.records import Records
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain

@@ -9,7 +9,7 @@ import pytest
 
 from aegis.candidates.boxes import growing_by_models
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.growth import GREEDY, Growth
+from aegis.candidates.boxes.terms import GREEDY, Growth
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

@@ -8,7 +8,7 @@ import pytest
 from aegis.candidates.boxes import expected_labels
 from aegis.candidates.boxes.expected_labels import trusted, with_expected_labels
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.terms import Growth
 from aegis.candidates.boxes.tuples import box_tuples
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain

@@ -11,8 +11,8 @@ from aegis.candidates.boxes import choosing
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.estimator import LocalRecoding
 from aegis.candidates.boxes.growing import grow_boxes, grow_from_tuples
-from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.terms import Growth
 from aegis.candidates.boxes.tree import Cut
 from aegis.candidates.boxes.tuples import box_tuples, whole_uncertainty
 from aegis.counts.class_table import ClassTable
@@ -170,7 +170,8 @@ def test_a_box_is_looked_ahead_from_only_where_labels_are_left_to_tell(models: d
     for apart, looked in ((1.0, True), (0.02, False)):  # the second tells a thousandth of a nat a record
         labels = table.sizes[:, None] * (0.5 + apart * (share - 0.5))
         whole = whole_uncertainty(labels, 2)
-        less_told = replace(ready, labels=labels, scales=np.array([1.0 / whole]), expects_labels=True)
+        base = ready.base._replace(scales=np.array([1.0 / whole]))
+        less_told = replace(ready, labels=labels, base=base, expects_labels=True)
         ahead, at_once = (
             grow_from_tuples(less_told, policy, labels=["label"], growth=Growth(look_ahead=look, joins=False)).boxes
             for look in (3, 0)

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aegis.candidates.boxes.candidate import BoxesCandidate
-from aegis.candidates.boxes.split_recoding import SplitRecoding
+from aegis.candidates.boxes.candidate import BoxesCandidate, SplitRecoding
 from aegis.counts.joint import Histogram
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

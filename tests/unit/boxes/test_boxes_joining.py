@@ -14,12 +14,20 @@ from hypothesis import strategies as st
 
 from aegis.candidates.boxes.gains import chance_gain
 from aegis.candidates.boxes.growing import grow_boxes, tuples_to_grow
-from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import A_BOX, COARSE, RECORDS_OF_A_PART, joined_parts
 from aegis.candidates.boxes.model_columns import box_columns
-from aegis.candidates.boxes.parts import Parts, cost_of_parts, mean_width, parts_of, published_parts
+from aegis.candidates.boxes.parts import (
+    A_BOX,
+    COARSE,
+    RECORDS_OF_A_PART,
+    Parts,
+    cost_of_parts,
+    joined_parts,
+    mean_width,
+    parts_of,
+    published_parts,
+)
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.terms import Terms
+from aegis.candidates.boxes.terms import Growth, Terms
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
 from aegis.candidates.boxes.tuples import BoxTuples
 from aegis.counts.class_table import ClassTable
@@ -61,7 +69,7 @@ def published(boxes: Boxes, codes: np.ndarray) -> list[tuple[Any, ...]]:
 def cost(ready: BoxTuples, growth: Growth, of_tuple: np.ndarray, *, a_box: bool) -> float:
     many = int(of_tuple.max()) + 1
     held = parts_of(ready.columns, ready.sizes, ready.labels, ready.terms(growth, 1), of_tuple, many)
-    each = chance_gain(ready.labels.sum(axis=0), ready.blocks, ready.scales, A_BOX if a_box else 0.0)
+    each = chance_gain(ready.labels.sum(axis=0), ready.base.blocks, ready.base.scales, A_BOX if a_box else 0.0)
     return float(cost_of_parts(held, ready.terms(growth, 1))) + each * many
 
 

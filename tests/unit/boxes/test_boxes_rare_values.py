@@ -12,10 +12,10 @@ import pytest
 
 from aegis.attacks.reading import read_column
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.model_columns import box_columns
 from aegis.candidates.boxes.recoding import Boxes
 from aegis.candidates.boxes.released_features import ReleasedFeatures
+from aegis.candidates.boxes.terms import Growth
 from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf
 from aegis.candidates.boxes.tuples import rare_values
 from aegis.counts.class_table import ClassTable

@@ -8,10 +8,9 @@ import numpy as np
 
 from aegis.candidates.boxes.cutting import LEVELS_APART
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.recoding import NO_BOX, Boxes
+from aegis.candidates.boxes.terms import Growth
 from aegis.candidates.boxes.tree import Cut
-from aegis.candidates.boxes.walking import NO_BOX
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

@@ -15,8 +15,9 @@ from aegis.candidates.clusters.anonymizer import most_diverse_classes
 from aegis.candidates.clusters.branching import Limit, bonus_of, halves
 from aegis.candidates.clusters.centres import OneNumber, best_savings, members_of_best
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
-from aegis.candidates.clusters.lower_bound import gap_in_words, lower_bound
+from aegis.candidates.clusters.lower_bound import lower_bound
 from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.outcome import gap_in_words
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.errors import AnonymizerError
 
@@ -34,7 +35,7 @@ def partitions(count: int) -> Iterator[Ints]:
     return (np.array(labels, dtype=np.int64) for labels in extend([]))
 
 
-def optimum(records: Records, k: int, l: int, classes: int | None) -> tuple[float, Ints]:  # noqa: E741
+def optimum(records: Records, k: int, l: int, classes: int | None) -> tuple[float, Ints]:
     """The least loss of all valid partitions, and the labels that have it."""
     best, found = np.inf, np.zeros(len(records), dtype=np.int64)
     for labels in partitions(len(records)):
@@ -110,7 +111,7 @@ def test_pricing_against_trying_every_set(seed: int, k: int) -> None:
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2]))
 @example(2128, 1, 2)  # where the search was warm to the end, and left the optimum again
 @settings(max_examples=25, deadline=None)
-def test_the_search_finds_the_optimum_of_small_tables(seed: int, k: int, l: int) -> None:  # noqa: E741
+def test_the_search_finds_the_optimum_of_small_tables(seed: int, k: int, l: int) -> None:
     records = small(seed, 7, 1, 1)
     if records.sensitive_levels[0] < l:
         return
@@ -126,7 +127,7 @@ def test_the_search_finds_the_optimum_of_small_tables(seed: int, k: int, l: int)
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2]), st.sampled_from([None, 1, 2, 3]))
 @example(2128, 1, 2, None)
 @settings(max_examples=25, deadline=None)
-def test_small_tables_are_solved(seed: int, k: int, l: int, classes: int | None) -> None:  # noqa: E741
+def test_small_tables_are_solved(seed: int, k: int, l: int, classes: int | None) -> None:
     records = small(seed, 7, 1, 1)
     best, _ = optimum(records, k, l, classes)
     try:
@@ -147,7 +148,7 @@ def test_numbers_however_small_are_solved() -> None:
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 3))
 @settings(deadline=None)
-def test_the_most_diverse_classes_against_trying_every_partition(values: list[int], l: int) -> None:  # noqa: E741
+def test_the_most_diverse_classes_against_trying_every_partition(values: list[int], l: int) -> None:
     codes = np.array(values, dtype=np.int64)
     most = 0
     for labels in partitions(len(values)):

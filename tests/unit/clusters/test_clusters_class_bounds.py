@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 
 from aegis.arrays import Ints
 from aegis.candidates.clusters import mo_obam
-from aegis.candidates.clusters.class_limits import ClassLimits, limits_of
+from aegis.candidates.clusters.class_limits import ClassLimits, PolicyClasses, limits_of
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
-from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import (
+from aegis.candidates.clusters.outcome import (
     class_entropies_bits,
     entropy_ceiling_bits,
     scaled_objective,
     sum_of_minima_bits,
 )
+from aegis.candidates.clusters.records import Records
 from aegis.errors import PolicyNotSatisfiedError
 from aegis.privacy.policy import Policy
 

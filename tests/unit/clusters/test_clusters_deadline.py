@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aegis.candidates.clusters import budget
 from aegis.candidates.clusters import mo_obam as mo_obam_module
-from aegis.candidates.clusters import nearest as nearest_module
+from aegis.candidates.clusters.budget import nearest
 from aegis.candidates.clusters.first_partition import divide, repair, sweep
 from aegis.candidates.clusters.lower_bound import nearest_bound
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of
 from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import Units, place, units_of
@@ -44,7 +44,7 @@ def units(records: Records) -> Units:
 def test_what_is_nearest_does_not_depend_on_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(1).normal(size=(500, 3))
     whole = nearest(points, count=4)
-    monkeypatch.setattr(nearest_module, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=lambda: 0.0))
     parts = nearest(points, count=4, deadline=1.0)
     assert whole is not None
     assert parts is not None
@@ -56,7 +56,7 @@ def test_who_is_near_is_given_up_as_soon_as_it_will_take_too_long(monkeypatch: p
     """A clock that ticks a second a look: 32 points in one second are 16 seconds for all."""
     points = np.random.default_rng(1).normal(size=(512, 3))
     clock = itertools.count()
-    monkeypatch.setattr(nearest_module, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
     assert nearest(points, count=4, deadline=6.0) is None
     assert next(clock) == 2, "after the first part, not at the deadline"
 

@@ -17,14 +17,14 @@ from aegis.candidates.clusters.entropy_stage import Cycle, anneal
 from aegis.candidates.clusters.information_loss import centers_of, information_loss
 from aegis.candidates.clusters.mixing import Goal, mix_rounds, mixture_of
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.outcome import Anonymized
-from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import (
+from aegis.candidates.clusters.outcome import (
+    Anonymized,
     class_entropies_bits,
     entropy_ceiling_bits,
     scaled_objective,
     sum_of_minima_bits,
 )
+from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import place, total_loss, units_of
 
 

@@ -16,9 +16,8 @@ from aegis.candidates.clusters.information_loss import Centroid
 from aegis.candidates.clusters.k_member import KMember
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.outcome import Anonymized
+from aegis.candidates.clusters.outcome import Anonymized, scaled_objective
 from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import scaled_objective
 from aegis.errors import AnonymizerError, GuaranteeError
 
 
@@ -38,7 +37,7 @@ def patients(seed: int = 0, rows: int = 80, secrets: int = 3) -> Records:
     )
 
 
-def check(records: Records, fitted: Anonymizer, k: int, l: int) -> None:  # noqa: E741
+def check(records: Records, fitted: Anonymizer, k: int, l: int) -> None:
     """Read everything off the published columns alone."""
     columns = fitted.transform()
     rows = list(zip(*(columns[name].tolist() for name in records.quasi_identifiers), strict=True))
@@ -65,7 +64,7 @@ def check(records: Records, fitted: Anonymizer, k: int, l: int) -> None:  # noqa
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 2), st.sampled_from(["mean", "rounded", "medoid"]))
 @settings(max_examples=25, deadline=None)
-def test_k_and_l_hold_on_the_published_table(seed: int, k: int, l: int, centroid: Centroid) -> None:  # noqa: E741
+def test_k_and_l_hold_on_the_published_table(seed: int, k: int, l: int, centroid: Centroid) -> None:
     records = patients(seed)
     methods: list[Anonymizer] = [
         MOOBAM(k=k, l=l, rounds=100, centroid=centroid, random_state=seed),

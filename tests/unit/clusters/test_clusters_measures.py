@@ -16,8 +16,7 @@ from aegis.candidates.clusters.information_loss import (
     published_columns,
     total_deviation,
 )
-from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import (
+from aegis.candidates.clusters.outcome import (
     class_entropies_bits,
     entropy_ceiling_bits,
     linkage_at_risk,
@@ -27,6 +26,7 @@ from aegis.candidates.clusters.risk import (
     scaled_objective,
     sum_of_minima_bits,
 )
+from aegis.candidates.clusters.records import Records
 from aegis.errors import AnonymizerError
 
 

@@ -9,14 +9,13 @@ import pytest
 
 from aegis.arrays import Ints
 from aegis.candidates.clusters.budget import Budget
-from aegis.candidates.clusters.class_limits import ClassLimits, limits_of, within
+from aegis.candidates.clusters.class_limits import ClassLimits, PolicyClasses, limits_of, within
 from aegis.candidates.clusters.entropy_stage import Admit, anneal
 from aegis.candidates.clusters.information_loss import Scale, centers_of, information_loss
-from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.mixing import Goal, loss_and_entropy, objective_value
 from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.outcome import entropy_ceiling_bits, scaled_objective
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import entropy_ceiling_bits, scaled_objective
 from aegis.candidates.clusters.units import place, total_loss, units_of
 from aegis.errors import AnonymizerError, LabelError, OptionError, PolicyNotSatisfiedError
 from aegis.library.anonymize import anonymize

@@ -13,8 +13,8 @@ import pytest
 from aegis.candidates.clusters.information_loss import total_deviation
 from aegis.candidates.clusters.mdav import MDAV
 from aegis.candidates.clusters.mo_obam import MOOBAM
+from aegis.candidates.clusters.outcome import risk_before
 from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import risk_before
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(os.environ.get("AEGIS_DATASETS", ROOT.parent / "shared" / "datasets"))

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.class_limits import limits_of
 from aegis.candidates.clusters.first_partition import agglomerate, repair, sweep
 from aegis.candidates.clusters.information_loss import centers_of, deviation, divisors, embed
@@ -18,11 +17,14 @@ from aegis.candidates.clusters.records import Records, collapse
 from aegis.candidates.clusters.units import (
     Units,
     add,
+    best_met,
     cost_of_adding,
     gain_of_removing,
     may_release,
+    note,
     place,
     remove,
+    take,
     total_loss,
     units_of,
 )
@@ -42,7 +44,7 @@ def make(seed: int, rows: int, *, whole: bool = False) -> tuple[Records, Units]:
     return records, units_of(records, collapse(records), scale="raw", whole_tuples=whole)
 
 
-def valid(labels: np.ndarray[Any, Any], records: Records, k: int, l: int) -> bool:  # noqa: E741
+def valid(labels: np.ndarray[Any, Any], records: Records, k: int, l: int) -> bool:
     for c in np.unique(labels):
         inside = records.sensitive[labels == c]
         if len(inside) < k or any(len(np.unique(column)) < l for column in inside.T):
@@ -86,7 +88,7 @@ def test_the_state_after_moves_is_the_state_from_scratch(seed: int) -> None:
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3))
 @settings(max_examples=40, deadline=None)
-def test_may_leave_is_what_validity_says(seed: int, k: int, l: int) -> None:  # noqa: E741
+def test_may_leave_is_what_validity_says(seed: int, k: int, l: int) -> None:
     records, units = make(seed, 14)
     labels = np.random.default_rng(seed).integers(0, 2, 14)
     state = place(units, labels, capacity=2)
@@ -102,7 +104,7 @@ def test_may_leave_is_what_validity_says(seed: int, k: int, l: int) -> None:  # 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 2), st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_start_repair_sweep_and_search_never_leave_a_bad_class(seed: int, k: int, l: int, free: bool) -> None:  # noqa: E741
+def test_start_repair_sweep_and_search_never_leave_a_bad_class(seed: int, k: int, l: int, free: bool) -> None:
     records = table(seed, 60)
     tuples = collapse(records)
     coarse = units_of(records, tuples, scale="raw", whole_tuples=True)

@@ -11,14 +11,14 @@ from aegis.arrays import Ints
 from aegis.candidates.clusters import optimise
 from aegis.candidates.clusters.information_loss import Scale, centers_of, information_loss
 from aegis.candidates.clusters.mo_obam import MOOBAM
-from aegis.candidates.clusters.outcome import Anonymized
-from aegis.candidates.clusters.records import Records
-from aegis.candidates.clusters.risk import (
+from aegis.candidates.clusters.outcome import (
+    Anonymized,
     class_entropies_bits,
     entropy_ceiling_bits,
     scaled_objective,
     sum_of_minima_bits,
 )
+from aegis.candidates.clusters.records import Records
 
 
 def patients(rows: int, seed: int) -> tuple[Records, Ints]:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from aegis.counts.answer import codes_in
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import PairLimits, count_pairs
-from aegis.counts.joint import Histogram, PairCounts, PairTables, TableCounts, ValueGroups
+from aegis.counts.joint import Histogram, TableCounts
+from aegis.counts.pair_counts import PairCounts, PairTables, ValueGroups
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset

@@ -183,7 +183,8 @@ def test_an_interruption_while_opening_is_an_interruption(tmp_path: Path, monkey
     path = tmp_path / "a.parquet"
     pa.parquet.write_table(pa.table({"x": [1]}), path)
     with monkeypatch.context() as patched:
-        patched.setattr(engine, "connect", lambda address, threads=None: Interrupted())
+        patched.setattr(engine, "connect", lambda address: Interrupted())
+        patched.setattr(engine, "Embedded", lambda settings: Interrupted())
         for source in (path, pa.table({"x": [1]}), "duckdb://#t"):
             with pytest.raises(KeyboardInterrupt):
                 open_dataset(source)

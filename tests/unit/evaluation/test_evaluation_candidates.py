@@ -16,9 +16,8 @@ from aegis.counts.joint import TableCounts
 from aegis.counts.summary import masked_counts
 from aegis.data.engine import open_dataset
 from aegis.evaluation.coded_rows import CodedRows, read_rows
-from aegis.evaluation.gold import Candidate, gold_of, gold_standard, reliability, split_half
+from aegis.evaluation.gold import Candidate, gold_of, gold_standard, reliability, split_half, try_shortlist
 from aegis.evaluation.selectors import PublishedTable, select, table_scores
-from aegis.evaluation.shortlist import try_shortlist
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 

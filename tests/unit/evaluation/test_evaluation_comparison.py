@@ -17,8 +17,8 @@ from aegis.errors import LabelError, MeasureError, OutputError
 from aegis.evaluation import anonymizer_comparison
 from aegis.evaluation.anonymizer_comparison import compare_tables
 from aegis.evaluation.comparison_result import ORIGINAL, Comparison
+from aegis.evaluation.long_work import ResultCache
 from aegis.evaluation.model_table import ModelTable
-from aegis.evaluation.result_cache import ResultCache
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.learner import LEARNERS
 

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis.evaluation.agreement import Agreement, agreement, mean_agreement, over_draws
-from aegis.evaluation.evaluated import EvaluatedDraw, EvaluatedFamily, Evaluation
+from aegis.evaluation.evaluated import (
+    Agreement,
+    EvaluatedDraw,
+    EvaluatedFamily,
+    Evaluation,
+    agreement,
+    mean_agreement,
+    over_draws,
+)
 from aegis.evaluation.gold import GoldScore, GoldStandard
 
 NUMBERS = ("spearman", "kendall", "regret", "top5", "cpu_seconds")

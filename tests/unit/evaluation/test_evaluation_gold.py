@@ -15,10 +15,9 @@ from aegis.data.kind import Kind
 from aegis.errors import MeasureError, MissingExtraError
 from aegis.evaluation import gold, models
 from aegis.evaluation.coded_rows import CodedRows
-from aegis.evaluation.gold import Candidate, gold_standard
+from aegis.evaluation.gold import Candidate, gold_standard, try_shortlist
+from aegis.evaluation.long_work import ResultCache
 from aegis.evaluation.models import MODELS, Quality, try_model
-from aegis.evaluation.result_cache import ResultCache
-from aegis.evaluation.shortlist import try_shortlist
 from aegis.evaluation.splits import SplitPlan
 from aegis.masking.configuration import Configuration
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from aegis.evaluation.parallel import available_cores, in_parallel
+from aegis.evaluation.long_work import available_cores, in_parallel
 
 SCRIPT = """
 import sys, time
-from aegis.evaluation.parallel import in_parallel
+from aegis.evaluation.long_work import in_parallel
 
 def nap(began, seconds):
     try:

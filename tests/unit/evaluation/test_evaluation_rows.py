@@ -17,8 +17,7 @@ from aegis.data.domain import Domain
 from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError, DataError, MeasureError
-from aegis.evaluation.coded_rows import CodedRows, RowMasker, read_rows
-from aegis.evaluation.features import Encoding, feature_matrix
+from aegis.evaluation.coded_rows import CodedRows, Encoding, RowMasker, feature_matrix, read_rows
 from aegis.evaluation.splits import SplitPlan
 from aegis.learners.features import as_numbers
 from aegis.masking.configuration import Configuration

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.measured_components import FLOOR_SHARE
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism, NumberMechanism
+from aegis.candidates.sanitizers.number_column import FLOOR_SHARE
 from aegis.evaluation.sanitizing import MOST_CHOSEN, Sanitizers, choose_private, find_sanitizers
 
 

@@ -10,11 +10,11 @@ from scipy.stats import kendalltau, spearmanr
 
 from aegis.counts.collect import count_joints
 from aegis.counts.collect_pairs import count_pairs
-from aegis.counts.joint import PairTables
+from aegis.counts.pair_counts import PairTables
 from aegis.counts.summary import Summary, masked_counts
 from aegis.data.engine import open_dataset
 from aegis.errors import MeasureError
-from aegis.evaluation.agreement import agreement, random_choice
+from aegis.evaluation.evaluated import agreement, random_choice
 from aegis.evaluation.selectors import select, selectors
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import AttributeMeasure, measures_of

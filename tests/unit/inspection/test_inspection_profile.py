@@ -111,3 +111,30 @@ def test_numbers_that_no_whole_number_of_an_engine_reaches_are_looked_at() -> No
     few: list[object] = ["ab"[i % 2] for i in range(30)]
     found = _suggested(amount=[1.5, 1e19, 1e300] * 10, serial=[1e19 * i for i in range(30)], outcome=few)
     assert (found["amount"], found["serial"]) == (Role.INSENSITIVE, Role.IDENTIFYING)
+
+
+def _visits(**more: Sequence[object]) -> dict[str, Sequence[object]]:
+    """Three visits each of sixty patients, in no order, each with a chart number of his own."""
+    people = [(i * 37) % 60 for i in range(180)]
+    return {
+        "patient": [f"P{each}" for each in people],
+        "chart": [(each * 7919 + 31) % 99_991 for each in people],
+        "bed": [(each * 7) % 40 for each in people],
+        "charged": [(i * 104_729) % 99_991 for i in range(180)],
+        **more,
+    }
+
+
+def test_a_number_that_says_whose_a_row_is_identifies_as_the_name_beside_it_does() -> None:
+    columns = {column.name: column for column in profile(open_dataset(pa.table(_visits()))).columns}
+    assert columns["chart"].suggested is Role.IDENTIFYING
+    assert columns["chart"].same_as == "patient"
+    assert columns["bed"].suggested is Role.INSENSITIVE  # two patients may have one bed
+    read_as_reals = _suggested(**_visits(chart=[float(value) for value in _visits()["chart"]]))  # type: ignore[arg-type]
+    assert read_as_reals["chart"] is Role.IDENTIFYING
+
+
+def test_without_a_name_beside_it_a_number_that_repeats_says_nothing() -> None:
+    columns = _visits()
+    del columns["patient"]
+    assert _suggested(**columns)["chart"] is Role.INSENSITIVE

@@ -18,7 +18,7 @@ from aegis.data.engine import open_dataset
 from aegis.data.schema import Roles
 from aegis.errors import OptionError, PolicyNotSatisfiedError
 from aegis.library.advising.candidate_kinds import CandidateInputs, make_candidates
-from aegis.library.advising.scores import sample_of
+from aegis.library.advising.racing import sample_of
 from aegis.library.ledgers.constraints import Constraints
 from aegis.masking.configuration import Configuration
 from aegis.privacy.policy import Policy

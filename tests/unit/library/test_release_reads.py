@@ -13,6 +13,7 @@ import pytest
 
 import aegis
 from aegis.data import delimited, engine
+from aegis.data.embedded import Embedded
 
 POLICY = {"quasi_identifying": ["age", "zip"], "insensitive": ["ill"], "k": 4, "max_suppression": 0.1}
 MASKS = {"age": {"bucketize": {"width": 20}}, "zip": {"star_trailing": {"characters": 3}}}
@@ -24,7 +25,7 @@ class Reads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened: Counter[tuple[str, str]] = Counter()
         self.datasets: Counter[str] = Counter()
-        plain_open, read_text, read_parquet = io.open, delimited.read, ibis.backends.duckdb.Backend.read_parquet
+        plain_open, read_text = io.open, delimited.read
         open_source = engine._open
 
         def opening(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
@@ -36,9 +37,12 @@ class Reads:
             self.opened["engine", self._name(path)] += 1
             return read_text(connection, path, **options)
 
-        def scanning(backend: Any, path: Any, *arguments: Any, **options: Any) -> Any:
-            self.opened["engine", self._name(path)] += 1
-            return read_parquet(backend, path, *arguments, **options)
+        def scanning(read_parquet: Any) -> Any:
+            def scan(backend: Any, path: Any, *arguments: Any, **options: Any) -> Any:
+                self.opened["engine", self._name(path)] += 1
+                return read_parquet(backend, path, *arguments, **options)
+
+            return scan
 
         def sourcing(source: Any, **options: Any) -> Any:
             self.datasets[self._name(source)] += 1
@@ -47,7 +51,8 @@ class Reads:
         monkeypatch.setattr(builtins, "open", opening)
         monkeypatch.setattr(io, "open", opening)
         monkeypatch.setattr(delimited, "read", reading)
-        monkeypatch.setattr(ibis.backends.duckdb.Backend, "read_parquet", scanning)
+        for connection in (ibis.backends.duckdb.Backend, Embedded):
+            monkeypatch.setattr(connection, "read_parquet", scanning(connection.read_parquet))
         monkeypatch.setattr(engine, "_open", sourcing)
 
     @staticmethod

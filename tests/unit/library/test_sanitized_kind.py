@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.audited_column import AuditedColumn
-from aegis.candidates.sanitizers.determined import CERTAIN_CAP
+from aegis.candidates.sanitizers.audited_column import CERTAIN_CAP, AuditedColumn
 from aegis.candidates.sanitizers.mechanism import CategoryMechanism
 from aegis.counts.collect import count_table
 from aegis.data.engine import open_dataset
@@ -18,7 +17,7 @@ from aegis.evaluation.sanitizing import Sanitizers, find_sanitizers
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.library.advising import sanitized_kind
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
-from aegis.library.advising.scores import sample_of
+from aegis.library.advising.racing import sample_of
 from aegis.library.clinic import POLICY, columns
 from aegis.library.ledgers.constraints import Constraints
 from aegis.library.tables.judging import classes_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aegis.candidates.boxes.growing import grow_boxes
-from aegis.candidates.boxes.growth import Growth
+from aegis.candidates.boxes.terms import Growth
 from aegis.candidates.boxes.tree import Cut
 from aegis.candidates.search.masks import mask_for
 from aegis.counts.class_table import ClassTable

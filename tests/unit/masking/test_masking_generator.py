@@ -16,14 +16,17 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import ConfigurationError, MaskError
 from aegis.masking.generator import DEFAULT_MASKS, STRENGTHS, generate
-from aegis.masking.mask import MASKS
-from aegis.masking.transition import transition
+from aegis.masking.mask import MASKS, Mask
+from aegis.masking.transition import Transition, transition
 
 
 @dataclass(frozen=True)
 class ColumnCounts:
     domain: Domain
     counts: Any
+
+    def changed_by(self, mask: Mask) -> Transition:
+        return transition(mask, self.domain, self.counts)
 
 
 def column(kind: Kind, values: Any, *, seed: int = 0, missing: bool = False) -> ColumnCounts:

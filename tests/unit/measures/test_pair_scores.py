@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from aegis.counts.joint import Histogram, Joint, PairCounts, PairTables, ValueGroups
+from aegis.counts.joint import Histogram, Joint
+from aegis.counts.pair_counts import PairCounts, PairTables, ValueGroups
 from aegis.counts.summary import Level, Summary, masked_counts, reduced
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

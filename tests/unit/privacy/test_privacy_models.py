@@ -162,7 +162,7 @@ def test_counts_in_a_class_against_their_definitions(seed: int) -> None:
         falling = sorted(row[held].tolist(), reverse=True)
         effective = math.exp(-float((q[held] * np.log(q[held])).sum()))
         assert EntropyLDiversity(attribute="s", l=2).scores(table)[i] == pytest.approx(effective)
-        for l in (1, 2, 3):  # noqa: E741
+        for l in (1, 2, 3):
             tail = sum(falling[l - 1 :])
             expected = falling[0] / tail if tail else math.inf
             assert RecursiveLDiversity(attribute="s", c=1, l=l).scores(table)[i] == pytest.approx(expected)

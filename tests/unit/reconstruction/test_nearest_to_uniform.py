@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from aegis.errors import SummaryError
-from aegis.reconstruction.constraint import Constraint
+from aegis.reconstruction.constraint import Constraint, equations
 from aegis.reconstruction.ipf import fit
 from aegis.reconstruction.nearest_to_uniform import Norm, nearest_to_uniform
-from aegis.reconstruction.support import equations
 
 Ints = NDArray[np.int64]
 laws = settings(max_examples=40, deadline=None)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from aegis.errors import NotConvergedError, SummaryError
-from aegis.reconstruction.constraint import Constraint, check_consistent
+from aegis.reconstruction.constraint import Constraint, check_consistent, equations, possible_cells
 from aegis.reconstruction.ipf import Stopping, atoms, fit
-from aegis.reconstruction.support import equations, possible_cells
 
 Ints = NDArray[np.int64]
 laws = settings(max_examples=60, deadline=None)

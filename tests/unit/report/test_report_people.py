@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.catalog.service.published import facts_of
+from aegis.catalog.service.disclosure import facts_of
 from aegis.counts.folder import read_summary
 from aegis.counts.named_from import named_from
 from aegis.data.engine import open_dataset

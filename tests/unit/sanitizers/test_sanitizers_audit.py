@@ -11,13 +11,11 @@ import pytest
 
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.attackers import View
-from aegis.candidates.sanitizers.audit import Evidence, audit, verify
+from aegis.candidates.sanitizers.audit import Evidence, Exposure, audit, verify
 from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
 from aegis.candidates.sanitizers.curve import check_counts
-from aegis.candidates.sanitizers.exposure import Exposure
-from aegis.candidates.sanitizers.finite import binary_problem, draw
+from aegis.candidates.sanitizers.finite import binary_problem, draw, optimum
 from aegis.candidates.sanitizers.finite_curve import audit_release, certain_share, finite_curve
-from aegis.candidates.sanitizers.finite_program import optimum
 from aegis.candidates.sanitizers.gaussian import coalition_problem, paper_problem
 from aegis.candidates.sanitizers.gaussian_curve import AuditRows, audit_mixture, gaussian_curve, method_of
 from aegis.candidates.sanitizers.mixtures import Mixture

@@ -12,12 +12,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, LogCost, MatrixCost, SquaredCost, bayes, zero_one
 from aegis.candidates.sanitizers.capped_program import solve, solve_or_none, with_bound
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.cones import cone_of
-from aegis.candidates.sanitizers.costs import LogCost, MatrixCost, SquaredCost, bayes, zero_one
-from aegis.candidates.sanitizers.law import Law, estimated_law, exact_law, interval
+from aegis.candidates.sanitizers.law import Law, cone_of, estimated_law, exact_law, interval
 from aegis.candidates.sanitizers.proof import figures_over_set, law_free_figures, proved_loss
 from aegis.errors import SanitizerError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.determined import refuse_certain
+from aegis.candidates.sanitizers.audited_column import refuse_certain
 from aegis.candidates.sanitizers.posterior import Certainty
 from aegis.errors import VerificationError
 

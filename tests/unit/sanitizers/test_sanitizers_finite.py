@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from aegis.candidates.sanitizers.finite import FiniteProblem, bayes_loss, binary_problem, finite_problem
-from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.finite import FiniteProblem, bayes_loss, binary_problem, finite_problem, optimum
 from aegis.errors import SanitizerError
 
 QS = st.floats(0.05, 0.45)

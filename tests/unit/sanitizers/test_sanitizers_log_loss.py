@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from aegis.candidates.sanitizers.attackers import bits, fit_table, fit_table_shares, stating
-from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, LogCost, bayes
 from aegis.candidates.sanitizers.capped_program import solve, with_bound
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.cones import cone_of
-from aegis.candidates.sanitizers.costs import LogCost, bayes
-from aegis.candidates.sanitizers.law import Law, exact_law
-from aegis.candidates.sanitizers.pricing import Prices, symbol_values
+from aegis.candidates.sanitizers.law import Law, cone_of, exact_law
+from aegis.candidates.sanitizers.pricing import Prices, most_a_belief_is_worth, symbol_values
 from aegis.candidates.sanitizers.proof import adversary_proofs
-from aegis.candidates.sanitizers.trained_release import refined
+from aegis.candidates.sanitizers.symbol_tuning import refined
 
 Floats = NDArray[np.float64]
 

@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from aegis.candidates.sanitizers.attackers import available
-from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
+from aegis.candidates.sanitizers.audited_column import CERTAIN_CAP, VALUE_CAP, AuditedColumn, Fitted
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.components import Erasure, Modulo, Noise
-from aegis.candidates.sanitizers.determined import CERTAIN_CAP, VALUE_CAP
+from aegis.candidates.sanitizers.components import Erasure, Learned, Modulo, Noise
 from aegis.candidates.sanitizers.fitting import fit
-from aegis.candidates.sanitizers.learned import Learned
-from aegis.candidates.sanitizers.measured_components import FLOOR_SHARE
 from aegis.candidates.sanitizers.mechanism import (
     BinMechanism,
     CategoryMechanism,
@@ -27,8 +24,9 @@ from aegis.candidates.sanitizers.mechanism import (
     write_model,
 )
 from aegis.candidates.sanitizers.mixtures import Mixture
+from aegis.candidates.sanitizers.number_column import FLOOR_SHARE
 from aegis.candidates.sanitizers.proof import law_free_figures
-from aegis.candidates.sanitizers.starts import start_weights
+from aegis.candidates.sanitizers.training_settings import start_weights
 from aegis.commands.sanitize import exposed_words
 from aegis.errors import SanitizerError
 

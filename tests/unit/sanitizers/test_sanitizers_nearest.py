@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 from aegis.candidates.sanitizers import symbol_tuning
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, zero_one
 from aegis.candidates.sanitizers.capped_program import CappedOptimum
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.costs import zero_one
-from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator
+from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator, Split
 from aegis.candidates.sanitizers.fitting import fit
 from aegis.candidates.sanitizers.law import exact_law
 from aegis.candidates.sanitizers.posterior import Certainty
-from aegis.candidates.sanitizers.split import Split
-from aegis.candidates.sanitizers.together import Written
+from aegis.candidates.sanitizers.written import Written
 from aegis.errors import AegisError, VerificationError
 
 ROWS, ASKED, LOWEST, MORE = 7_500, 0.152, 0.1402, 0.004

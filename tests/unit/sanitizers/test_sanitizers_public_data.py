@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.fitting import fit
+from aegis.candidates.sanitizers.fitting import fit, fit_together
 from aegis.candidates.sanitizers.mechanism import NumberMechanism
-from aegis.candidates.sanitizers.together import check_written, fit_together
+from aegis.candidates.sanitizers.written import check_written
 from aegis.errors import VerificationError
 
 pytestmark = pytest.mark.datasets

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, LogCost, zero_one
 from aegis.candidates.sanitizers.capped_program import solve
 from aegis.candidates.sanitizers.caps import Caps
-from aegis.candidates.sanitizers.cones import Cone, cone_of
-from aegis.candidates.sanitizers.costs import LogCost, zero_one
-from aegis.candidates.sanitizers.joint import BETWEEN, Ranges, joined, joint_cost, ranges_of, split_tuples
-from aegis.candidates.sanitizers.law import estimated_law
-from aegis.candidates.sanitizers.trained_release import best_trained, spent, under_caps
+from aegis.candidates.sanitizers.encoding import BETWEEN, Ranges, joined, joint_cost, ranges_of, split_tuples
+from aegis.candidates.sanitizers.law import Cone, cone_of, estimated_law
+from aegis.candidates.sanitizers.symbol_tuning import best_trained, spent, under_caps
 from aegis.errors import SanitizerError
 
 pytest.importorskip("jax")

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem, coded_sample, finite_problem
-from aegis.candidates.sanitizers.finite_program import optimum
-from aegis.candidates.sanitizers.learned import apply_layers
+from aegis.candidates.sanitizers.components import apply_layers
+from aegis.candidates.sanitizers.finite import FiniteProblem, binary_problem, coded_sample, finite_problem, optimum
 from aegis.candidates.sanitizers.training_settings import (
     SUBSTITUTIONS,
     CodedSample,

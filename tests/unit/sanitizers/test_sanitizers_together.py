@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from aegis.candidates.sanitizers.encoding import encode_side
-from aegis.candidates.sanitizers.fitting import fit
-from aegis.candidates.sanitizers.together import fit_together
+from aegis.candidates.sanitizers.fitting import fit, fit_together
 from aegis.errors import SanitizerError
 
 Table = dict[str, np.ndarray[Any, Any]]

@@ -7,17 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aegis.candidates.sanitizers.finite import binary_problem, finite_problem
-from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.components import Learned
+from aegis.candidates.sanitizers.finite import binary_problem, finite_problem, optimum
 from aegis.candidates.sanitizers.gaussian import paper_problem, proposition_1
-from aegis.candidates.sanitizers.learned import Learned
-from aegis.candidates.sanitizers.starts import period_for, start_weights
+from aegis.candidates.sanitizers.training_settings import period_for, start_weights
 from aegis.errors import SanitizerError
 
 pytest.importorskip("jax")
 
 from aegis.candidates.sanitizers.finite_training import train_finite
-from aegis.candidates.sanitizers.learned import gaussian_sample, measured_library, train_gaussian
+from aegis.candidates.sanitizers.gaussian_curve import gaussian_sample, measured_library, train_gaussian
 from aegis.candidates.sanitizers.number_training import Trained, train
 from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings
 

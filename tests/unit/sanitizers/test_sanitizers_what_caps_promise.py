@@ -14,14 +14,11 @@ from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import Evidence, audit
 from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted, refuse_unprotected
 from aegis.candidates.sanitizers.capped_column import doubt_of_try, tightened
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, LogCost, zero_one
 from aegis.candidates.sanitizers.capped_program import most_any_release_leaves, solve, with_bound
 from aegis.candidates.sanitizers.caps import CERTAIN, MOST_LOCAL_DP, Caps
-from aegis.candidates.sanitizers.cones import UNDECIDED, cone_of
-from aegis.candidates.sanitizers.costs import LogCost, zero_one
 from aegis.candidates.sanitizers.fitting import fit
-from aegis.candidates.sanitizers.law import Law, exact_law
-from aegis.candidates.sanitizers.nearly_sure import NearlySure, nearly_sure
+from aegis.candidates.sanitizers.law import UNDECIDED, Law, NearlySure, cone_of, exact_law, nearly_sure
 from aegis.candidates.sanitizers.proof import (
     AdversaryProof,
     adversary_proofs,

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.gate import Gate
+from aegis.candidates.search.masks import Chain
 from aegis.candidates.search.objective import Objective
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain

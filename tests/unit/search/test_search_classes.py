@@ -16,8 +16,7 @@ from tests.unit.search.search_tables import chains, gate, nodes, policies, table
 
 from aegis.candidates.search.classes import Steps
 from aegis.candidates.search.gate import Gate
-from aegis.candidates.search.information import Logarithms, informations
-from aegis.candidates.search.objective import BOUNDED_BY, Objective
+from aegis.candidates.search.objective import BOUNDED_BY, Logarithms, Objective, informations
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

@@ -15,8 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # for the tables that these 
 from tests.unit.search.search_tables import gate, hierarchies, policies, tables
 
 from aegis.candidates.search.board import Board, SearchState
-from aegis.candidates.search.cuts import CutSearch
-from aegis.candidates.search.grouped import Grouping
+from aegis.candidates.search.cuts import CutSearch, Grouping
 from aegis.candidates.search.masks import mask_for
 from aegis.candidates.search.ordering import cutting_order
 from aegis.candidates.search.search import search
@@ -85,11 +84,11 @@ def test_the_answer_is_what_its_masks_make(table: ClassTable, policy: Policy, sp
         grown = judgement.suppressed > sum(failing.records for failing in judgement.worst)
         if not grown:
             assert candidate.utility == pytest.approx(float(leave_one_out_information(labels)), abs=1e-9)
-    assert result.bound >= result.utility - 1e-9
+    assert result.bound >= result.best.utility - 1e-9
     assert result.best == result.shortlist[0]
-    assert result.utility == pytest.approx(max(c.utility for c in result.front), abs=1e-9)
+    assert result.best.utility == pytest.approx(max(c.utility for c in result.front), abs=1e-9)
     if result.parts:
-        assert result.utility == max(part.utility for part in result.parts)
+        assert result.best.utility == max(part.best.utility for part in result.parts)
 
 
 @given(
@@ -183,10 +182,10 @@ def test_cuts_find_the_threshold_that_levels_cannot() -> None:
     by_levels = search(table, label="y", policy=POLICY, space="levels")
     both = search(table, label="y", policy=POLICY)
     assert by_levels.proved
-    assert by_cuts.utility > by_levels.utility + 0.05
-    assert both.utility == by_cuts.utility
+    assert by_cuts.best.utility > by_levels.best.utility + 0.05
+    assert both.best.utility == by_cuts.best.utility
     assert both.space == "cuts"
-    assert 38.0 in by_cuts.masks["age"].parameters()["edges"]
+    assert 38.0 in by_cuts.best.masks["age"].parameters()["edges"]
     assert len(both.parts) == 2
 
 
@@ -199,7 +198,7 @@ def test_ctrl_c_returns_the_best_so_far() -> None:
     for space in ("levels", "cuts", "both"):
         result = search(table, label="y", policy=POLICY, space=space, progress=stop)
         assert result.interrupted or result.proved
-        assert result.smallest_class >= 10
+        assert result.best.smallest_class >= 10
 
 
 def test_a_group_is_named_by_no_value_that_a_single_person_has_in_many_rows() -> None:

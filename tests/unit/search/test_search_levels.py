@@ -19,11 +19,10 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # for the tables that these 
 from tests.unit.search.search_tables import chains, gate, nodes, policies, tables
 
 from aegis.candidates.search import levels as lattice_module
-from aegis.candidates.search.automatic import automatic_chain
 from aegis.candidates.search.board import Board
-from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.gate import Gate, Outcome
 from aegis.candidates.search.levels import LatticeSearch, Levels
+from aegis.candidates.search.masks import Chain, automatic_chain
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
@@ -214,8 +213,8 @@ def test_adult_lattice_is_proved_optimal_within_a_second() -> None:
     assert time.process_time() - begin < 1.0
     assert result.proved
     assert result.lattice_nodes == 2160
-    assert result.utility == pytest.approx(0.241420, abs=1e-6)
-    assert dict(result.levels) == {
+    assert result.best.utility == pytest.approx(0.241420, abs=1e-6)
+    assert dict(result.best.levels) == {
         "sex": 1,
         "age": 4,
         "race": 1,

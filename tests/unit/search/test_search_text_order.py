@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.candidates.search.automatic import automatic_masks
-from aegis.candidates.search.masks import mask_for
+from aegis.candidates.search.masks import automatic_masks, mask_for
 from aegis.candidates.search.ordering import text_ranks
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

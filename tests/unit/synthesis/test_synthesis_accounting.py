@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from aegis.candidates.synthesis.accounting import Account, Measured, Promise, delta_of, rho_of
-from aegis.candidates.synthesis.measuring import Measurer
-from aegis.candidates.synthesis.noise import OpenDPNoise, SeededNoise
+from aegis.candidates.synthesis.measuring import (
+    Account,
+    Measured,
+    Measurer,
+    OpenDPNoise,
+    Promise,
+    SeededNoise,
+    delta_of,
+    rho_of,
+)
 from aegis.errors import GuaranteeError, OptionError
 
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
-from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.declared import DeclaredValues, PublicDomain
-from aegis.candidates.synthesis.noise import SeededNoise
+from aegis.candidates.synthesis.measuring import Account, Promise, SeededNoise
 from aegis.candidates.synthesis.synthesizer import Settings, learn
 from aegis.counts.marginals import CodesCounter
 from aegis.data.domain import Domain

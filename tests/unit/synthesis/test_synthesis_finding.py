@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.attribute import Attribute
 from aegis.candidates.synthesis.declared import DeclaredValues, PublicDomain
-from aegis.candidates.synthesis.finding import MOST_VALUES, find_attribute, settled
-from aegis.candidates.synthesis.measuring import Measurer
-from aegis.candidates.synthesis.noise import SeededNoise
+from aegis.candidates.synthesis.finding import MOST_VALUES, Finder, settled
+from aegis.candidates.synthesis.measuring import Account, Measurer, Promise, SeededNoise
 from aegis.candidates.synthesis.synthesizer import Model, Settings, learn
 from aegis.counts.cells import Listed
 from aegis.counts.marginals import CodedColumn, CodesCounter, Frequent
@@ -100,16 +98,15 @@ def test_which_of_equally_common_values_are_kept_does_not_come_from_the_order_of
     counter: type[CodesCounter],
 ) -> None:
     texts = [f"town {number:03d}" for number in range(MOST_VALUES + 9)]
-    found = find_attribute(
-        counter({"town": (Domain.of(Kind.TEXT, texts), np.repeat(np.arange(len(texts)), 500))}),
-        Column(name="town", kind=Kind.TEXT),
-        None,
-        Measurer(Account.of(Promise(epsilon=50.0, delta=1e-6), finds_values=True), NoNoise(np.random.default_rng(0))),
+    finder = Finder(
+        counter=counter({"town": (Domain.of(Kind.TEXT, texts), np.repeat(np.arange(len(texts)), 500))}),
+        measurer=Measurer(
+            Account.of(Promise(epsilon=50.0, delta=1e-6), finds_values=True), NoNoise(np.random.default_rng(0))
+        ),
         rho=1.0,
         delta=1e-8,
-        context=None,
         least=1.0,
-        now=False,
     )
+    found = finder.attribute(Column(name="town", kind=Kind.TEXT), None, None, now=False)
     assert isinstance(found, Attribute)
     assert found.values[:MOST_VALUES] == tuple(texts[:MOST_VALUES])

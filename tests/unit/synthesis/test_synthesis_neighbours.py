@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 import aegis
 from aegis.candidates.synthesis.finding import AT_LEAST
-from aegis.candidates.synthesis.measuring import Measurer
-from aegis.candidates.synthesis.noise import SeededNoise
+from aegis.candidates.synthesis.measuring import Measurer, SeededNoise
 
 ROWS = 1200
 BETWEEN = 100

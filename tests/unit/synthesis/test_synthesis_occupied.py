@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.synthesis.occupied import occupied
+from aegis.candidates.synthesis.binning import occupied
 from aegis.counts.cells import Magnitudes
 from aegis.data.kind import Kind
 

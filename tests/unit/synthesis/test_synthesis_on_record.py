@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.candidates.synthesis.noise import OpenDPNoise
+from aegis.candidates.synthesis.measuring import OpenDPNoise
 from aegis.errors import AegisError, LabelError, LedgerError, OptionError
 from aegis.releases.budget import Budget
 from aegis.releases.ledger import ledger_path, read_ledger

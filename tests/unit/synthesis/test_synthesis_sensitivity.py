@@ -15,9 +15,8 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.declared import PublicDomain
-from aegis.candidates.synthesis.noise import SeededNoise
+from aegis.candidates.synthesis.measuring import Account, Promise, SeededNoise
 from aegis.candidates.synthesis.synthesizer import Settings, learn
 from aegis.counts.marginals import TableCounter, bounded
 from aegis.data.engine import open_dataset

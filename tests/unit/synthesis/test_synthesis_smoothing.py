@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.attribute import Attribute, NumberCells
+from aegis.candidates.synthesis.binning import beside, smoothed, standing_together
 from aegis.candidates.synthesis.declared import DeclaredRange
-from aegis.candidates.synthesis.estimating import denoised
-from aegis.candidates.synthesis.finding import find_attribute
-from aegis.candidates.synthesis.measuring import Measurer
-from aegis.candidates.synthesis.noise import SeededNoise
-from aegis.candidates.synthesis.occupied import standing_together
-from aegis.candidates.synthesis.smoothing import beside, smoothed
+from aegis.candidates.synthesis.finding import Finder
+from aegis.candidates.synthesis.measuring import Account, Measurer, Promise, SeededNoise
+from aegis.candidates.synthesis.pool import denoised
 from aegis.counts.cells import Steps
 from aegis.counts.marginals import CodedColumn, CodesCounter
 from aegis.data.domain import Domain
@@ -104,17 +101,15 @@ def widest(seed: int) -> float:
     rng = np.random.default_rng(seed)
     values = np.round(np.linspace(1.0, 4.0, 301), 2)
     account = Account.of(Promise(epsilon=1.0, delta=1e-6), finds_values=False)
-    attribute = find_attribute(
-        CodesCounter({"x": (Domain.of(Kind.REAL, values), rng.integers(0, 301, 3500))}),
-        Column(name="x", kind=Kind.REAL),
-        DeclaredRange(low=0.0, high=4.0, decimals=2, missing=False),
-        Measurer(account, SeededNoise(rng)),
+    finder = Finder(
+        counter=CodesCounter({"x": (Domain.of(Kind.REAL, values), rng.integers(0, 301, 3500))}),
+        measurer=Measurer(account, SeededNoise(rng)),
         rho=0.0002,
         delta=0.0,
-        context=None,
         least=136.0,
-        now=False,
     )
+    declared = DeclaredRange(low=0.0, high=4.0, decimals=2, missing=False)
+    attribute = finder.attribute(Column(name="x", kind=Kind.REAL), declared, None, now=False)
     assert isinstance(attribute, Attribute)
     return float(max(cells.high[-1] - max(cells.low[0], 1.0) for cells in attribute.values))
 

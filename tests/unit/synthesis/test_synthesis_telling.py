@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.attribute import spread_points
-from aegis.candidates.synthesis.attribute_tables import departure
 from aegis.candidates.synthesis.binning import cut_bins
 from aegis.candidates.synthesis.declared import DeclaredValues, PublicDomain
-from aegis.candidates.synthesis.estimating import denoised
-from aegis.candidates.synthesis.noise import SeededNoise
-from aegis.candidates.synthesis.pool import evened
+from aegis.candidates.synthesis.measuring import Account, Promise, SeededNoise
+from aegis.candidates.synthesis.pool import denoised, evened
 from aegis.candidates.synthesis.synthesizer import Model, learn
+from aegis.candidates.synthesis.telling import departure
 from aegis.counts.marginals import CodesCounter
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind

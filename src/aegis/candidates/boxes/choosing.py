@@ -18,9 +18,9 @@ import numpy as np
 from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.expected_labels import sampled_records
 from aegis.candidates.boxes.growing import grow_from_tuples, tuples_to_grow
-from aegis.candidates.boxes.growth import GREEDY, Growth
 from aegis.candidates.boxes.model_columns import box_columns
 from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.terms import GREEDY, Growth
 from aegis.candidates.boxes.tuples import FEW_NUMBERS, BoxTuples, label_numbers
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain

@@ -13,14 +13,12 @@ from numpy.typing import ArrayLike
 from aegis.arrays import Ints
 from aegis.candidates.boxes.choosing import growth_for
 from aegis.candidates.boxes.growing import Grown, check_possible, grow_boxes
-from aegis.candidates.boxes.growth import Growth
 from aegis.candidates.boxes.recoding import Boxes
+from aegis.candidates.boxes.terms import Growth
 from aegis.candidates.clusters.anonymizer import Anonymizer, check_feasible, check_parameters
-from aegis.candidates.clusters.frames import columns_by_name, in_kind_of
 from aegis.candidates.clusters.information_loss import centers_of
-from aegis.candidates.clusters.outcome import Anonymized, outcome_of
-from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import THRESHOLDS, Risk, measure_risk, risk_before
+from aegis.candidates.clusters.outcome import THRESHOLDS, Anonymized, Risk, measure_risk, outcome_of, risk_before
+from aegis.candidates.clusters.records import Records, collapse, columns_by_name, in_kind_of
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain, show
 from aegis.data.hierarchy import Hierarchy
@@ -55,7 +53,7 @@ class LocalRecoding(Anonymizer):
         self,
         *,
         k: int | None = None,
-        l: int = 1,  # noqa: E741 - l as in l-diversity
+        l: int = 1,
         policy: Policy | None = None,
         growth: Growth | None = None,
         label_weight: float | None = None,
@@ -168,12 +166,7 @@ class LocalRecoding(Anonymizer):
         if growth is None:
             growth = (
                 growth_for(
-                    table,
-                    policy,
-                    labels[0],
-                    seed=self.random_state,
-                    label_weight=self.label_weight,
-                    progress=progress,
+                    table, policy, labels[0], seed=self.random_state, label_weight=self.label_weight, progress=progress
                 )
                 if labels
                 else None
@@ -256,11 +249,7 @@ class LocalRecoding(Anonymizer):
         labels = self._labels
         rows = centers_of(records, labels).rows(labels)
         after = measure_risk(
-            labels,
-            records.sensitive,
-            names=records.sensitive_names,
-            thresholds=thresholds,
-            persons=records.persons,
+            labels, records.sensitive, names=records.sensitive_names, thresholds=thresholds, persons=records.persons
         )
         return outcome_of(
             records,
@@ -286,7 +275,7 @@ def with_k(policy: Policy, k: int | None) -> Policy:
     return replace(policy, models=(KAnonymity(k=k), *others))
 
 
-def k_and_l(k: int, l: int, sensitive: Sequence[str]) -> Policy:  # noqa: E741 - l as in l-diversity
+def k_and_l(k: int, l: int, sensitive: Sequence[str]) -> Policy:
     """The policy of so many records a box and so many values of each sensitive attribute."""
     secrets = {"l": dict.fromkeys(sensitive, l)} if l > 1 and sensitive else {}
     return Policy.from_mapping({"k": k, **secrets})

@@ -33,12 +33,12 @@ FOLDS = 4
 
 def with_expected_labels(ready: BoxTuples, names: tuple[str, ...], *, draws: int = 1) -> BoxTuples:
     """The same tuples with the expected labels in place of their own; ``draws`` is how often folds are drawn."""
-    labels, scales = ready.labels.copy(), ready.scales.copy()
-    telling = int((ready.scales > 0).sum())
+    labels, scales = ready.labels.copy(), ready.base.scales.copy()
+    telling = int((ready.base.scales > 0).sum())
     for block, name in enumerate(names):
-        if ready.scales[block] <= 0:
+        if ready.base.scales[block] <= 0:
             continue
-        first, width, classes = ready.blocks[block].tolist()
+        first, width, classes = ready.base.blocks[block].tolist()
         own = ready.labels[:, first : first + width]
         records = own.sum(axis=1) if classes else own[:, 0]
         expected = _expected(ready.table, name, draws)
@@ -50,7 +50,7 @@ def with_expected_labels(ready: BoxTuples, names: tuple[str, ...], *, draws: int
         labels[:, first : first + width] = held
         whole = whole_uncertainty(held, classes)
         scales[block] = 1.0 / (telling * whole) if whole > 0 else 0.0
-    return replace(ready, labels=labels, scales=scales, expects_labels=True)
+    return replace(ready, labels=labels, base=ready.base._replace(scales=scales), expects_labels=True)
 
 
 def labelled_records(table: ClassTable, label: str) -> int:

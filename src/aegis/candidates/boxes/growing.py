@@ -3,7 +3,8 @@
 How many records a box needs is tested in the compiled loop. Whatever else a policy asks for is judged by its models on
 small class tables: all parts that the cuts of a column would make, beside the distribution of the whole table. At the
 end the whole partition is held against the whole policy; where it fails (a model about all classes together, a limit on
-suppression) the boxes that fail are joined with their neighbours again until it holds.
+suppression) the boxes that fail are joined with their neighbours again until it holds. The tree becomes a recoding:
+cuts in the words of the columns, leaves with their records.
 """
 
 from __future__ import annotations
@@ -14,31 +15,36 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aegis.arrays import Ints
-from aegis.candidates.boxes.as_boxes import as_boxes, leaves_of
-from aegis.candidates.boxes.cutting import grown
+from aegis.candidates.boxes.cutting import ends_of_cuts, grown
 from aegis.candidates.boxes.expected_labels import LEAST_RECORDS, labelled_records, with_expected_labels
 from aegis.candidates.boxes.gains import BY_LABEL, chance_gain, uncertainty
 from aegis.candidates.boxes.growing_by_models import grown_by_models
-from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.joining import (
+from aegis.candidates.boxes.parts import (
     A_BOX,
     COARSE,
     RECORDS_OF_A_PART,
     WORTH,
     WORTH_NATS,
+    Parts,
     branches,
+    cost_of_parts,
     joined_parts,
+    mean_width,
     most_in_branch,
+    parts_of,
+    published_parts,
 )
-from aegis.candidates.boxes.parts import Parts, cost_of_parts, mean_width, parts_of, published_parts
-from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.tuples import BoxTuples, box_tuples
+from aegis.candidates.boxes.recoding import Boxes, shown_values
+from aegis.candidates.boxes.terms import Growth
+from aegis.candidates.boxes.tree import BoxColumn, Cut, Leaf, Side
+from aegis.candidates.boxes.tuples import BoxTuples, box_tuples, rare_values
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import Tuples
 from aegis.data.domain import Domain
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.masking.grid import edge_between, moment_between
 from aegis.privacy.judgement import Judgement, hopeless, judge_all
 from aegis.privacy.model import ClassModel
 from aegis.privacy.models.k_anonymity import KAnonymity
@@ -47,6 +53,120 @@ from aegis.privacy.policy import Policy
 DRAWS_FOR_JOINING = 2
 """So often folds are drawn where parts may be joined. The second draw brings most of what many would, and each costs as
 much as the first; where nothing is joined models gain less by it than luck moves them."""
+
+
+def reached(nodes: Ints) -> list[int]:
+    """The nodes that can be reached from the root, parents first."""
+    places = [0]
+    for place in places:
+        if nodes[place, 0] >= 0:
+            places += [int(nodes[place, 4]), int(nodes[place, 5])]
+    return sorted(places)
+
+
+def leaves_of(nodes: Ints, order: Ints) -> tuple[list[int], Ints]:
+    """The leaves of a tree, and for each tuple the place of its own among them."""
+    leaves = [place for place in reached(nodes) if nodes[place, 0] < 0]
+    leaf_of_tuple = np.empty(len(order), dtype=np.int64)
+    for at, place in enumerate(leaves):
+        leaf_of_tuple[order[nodes[place, 1] : nodes[place, 3]]] = at
+    return leaves, leaf_of_tuple
+
+
+def as_boxes(
+    ready: BoxTuples,
+    nodes: Ints,
+    order: Ints,
+    policy: Policy,
+    labels: tuple[str, ...],
+    *,
+    suppressed: set[int],
+    joined: Ints | None = None,
+) -> Boxes:
+    """The recoding of a tree that `grown` made, some of whose leaves, by their place among them, are suppressed.
+
+    ``joined`` is the box of each leaf.
+    """
+    table = ready.table
+    k = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=1)
+    shown = [shown_values(domain) for domain in table.domains]
+    places = reached(nodes)
+    number = {place: at for at, place in enumerate(places)}
+    made: list[Cut | Leaf] = []
+    running = np.concatenate([[0], np.cumsum(ready.sizes[order])]).tolist()
+    ends = ends_of_cuts(ready.columns, order, nodes, ready.base.missing).tolist()
+    leaves = [place for place in places if nodes[place, 0] < 0]
+    records = np.array([running[nodes[place, 3]] - running[nodes[place, 1]] for place in leaves], dtype=np.int64)
+    alone = np.ones(len(leaves), dtype=bool)
+    if joined is not None:
+        records = _evenly(records, joined)
+        alone = np.bincount(joined)[joined] == 1
+    leaf = 0
+    for place in places:
+        column, start, middle, end, left, right = nodes[place].tolist()
+        if column < 0:
+            box = None if joined is None or alone[leaf] else int(joined[leaf])
+            made.append(Leaf(records=int(records[leaf]), suppressed=leaf in suppressed, joined=box))
+            leaf += 1
+            continue
+        children = [number[left], number[right]]
+        if ready.base.ordered[column]:
+            made.append(_ordered_cut(column, table.domains[column], ends[place], children))
+            continue
+        # the smaller part is named value by value, the other is the rest
+        light = int(running[end] - running[middle] < running[middle] - running[start])
+        codes = np.unique(ready.columns[column][order[middle:end] if light else order[start:middle]])
+        made.append(
+            Cut(
+                column=column,
+                then=children[light],
+                other=children[1 - light],
+                values=tuple(shown[column][code] for code in codes.tolist()),
+            )
+        )
+    return Boxes(
+        columns=tuple(
+            BoxColumn(name=name, kind=domain.kind)
+            if domain.kind.is_ordered
+            else BoxColumn(name=name, kind=domain.kind, values=tuple(values), rare=rare_values(table, name, k))
+            for name, domain, values in zip(table.columns, table.domains, shown, strict=True)
+        ),
+        nodes=tuple(made),
+        labels=labels,
+        policy=policy.to_mapping(),
+        records=table.records,
+    )
+
+
+def _evenly(records: Ints, joined: Ints) -> Ints:
+    """The records of each box in equal shares for its leaves: what each has, fewer than k, is written nowhere.
+
+    >>> _evenly(np.array([3, 8, 5]), np.array([0, 1, 0])).tolist()
+    [4, 8, 4]
+    """
+    whole = np.bincount(joined, weights=records).astype(np.int64)
+    leaves = np.bincount(joined)
+    order = np.argsort(joined, kind="stable")
+    before = np.empty(len(joined), dtype=np.int64)  # how many leaves of the same box come first
+    before[order] = np.arange(len(joined)) - (np.cumsum(leaves) - leaves)[joined[order]]
+    return np.asarray(whole[joined] // leaves[joined] + (before < whole[joined] % leaves[joined]))
+
+
+def _ordered_cut(column: int, domain: Domain, ends: list[int], children: list[int]) -> Cut:
+    """A cut along the order of a column; ``ends`` is what `ends_of_cuts` says of it."""
+    lowest, highest, holds_missing = ends[::3], ends[1::3], ends[2::3]
+    if lowest[0] < 0 or lowest[1] < 0:
+        apart = int(lowest[1] < 0)
+        return Cut(column=column, then=children[apart], other=children[1 - apart], missing="then")
+    low = int(highest[0] > highest[1])  # the part with the smaller values
+    below: float | str
+    first, second = domain.values[highest[low]], domain.values[lowest[1 - low]]
+    if domain.kind.is_number:
+        below = edge_between(float(first), float(second), domain.kind)
+    else:
+        below = str(np.datetime64(moment_between(first, second, domain.kind)))
+    side: Side | None = "then" if holds_missing[low] else "else" if holds_missing[1 - low] else None
+    return Cut(column=column, then=children[low], other=children[1 - low], below=below, missing=side)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -97,7 +217,7 @@ def tuples_to_grow(
     """
     ready = box_tuples(table, labels, hierarchies=hierarchies, by_branch=by_branch)
     enough = all(labelled_records(table, label) >= LEAST_RECORDS for label in labels)
-    if growth.expected_labels and enough and ready.scales.any():
+    if growth.expected_labels and enough and ready.base.scales.any():
         draws = DRAWS_FOR_JOINING if _k(policy) > RECORDS_OF_A_PART else 1
         return with_expected_labels(ready, tuple(labels), draws=draws)
     return ready
@@ -106,7 +226,7 @@ def tuples_to_grow(
 def grow_from_tuples(ready: BoxTuples, policy: Policy, *, labels: Sequence[str], growth: Growth) -> Grown:
     """The boxes of tuples that `tuples_to_grow` made ready for this growth."""
     table, chosen = ready.table, growth
-    if not ready.scales.any():
+    if not ready.base.scales.any():
         chosen = replace(chosen, label_weight=0.0, look_ahead=0)  # width is the same in whichever order
     elif ready.expects_labels:
         chosen = replace(chosen, doubt_nats=0.0)  # learners have smoothed chance away
@@ -137,7 +257,7 @@ def _may_join(ready: BoxTuples) -> bool:
     By the records' own labels they would be joined by luck; sizes count records, where people may be asked for; and
     what is joined is no stretch of a hierarchy.
     """
-    return ready.expects_labels and ready.table.people is None and bool((ready.by == BY_LABEL).all())
+    return ready.expects_labels and ready.table.people is None and bool((ready.base.by == BY_LABEL).all())
 
 
 def _joined(
@@ -154,7 +274,7 @@ def _joined(
         return parts_of(ready.columns, ready.sizes, ready.labels, terms, of_tuple, int(of_tuple.max()) + 1)
 
     coarse = mean_width(held(unless), terms) > COARSE
-    a_box = terms.weight * chance_gain(totals, ready.blocks, ready.scales, A_BOX) if coarse else 0.0
+    a_box = terms.weight * chance_gain(totals, ready.base.blocks, ready.base.scales, A_BOX) if coarse else 0.0
 
     def cost(of_tuple: Ints) -> float:
         return cost_of_parts(held(of_tuple), terms) + a_box * (int(of_tuple.max()) + 1)
@@ -165,7 +285,7 @@ def _joined(
     leaf_of_node[leaves] = np.arange(len(leaves))
     near = most_in_branch(int(parts.sizes.sum()), len(leaves))
     box = joined_parts(parts, terms, branches(nodes, leaf_of_node, parts.sizes, near), least, a_box)
-    most = cost(unless) - max(WORTH, chance_gain(totals, ready.blocks, ready.scales, WORTH_NATS))
+    most = cost(unless) - max(WORTH, chance_gain(totals, ready.base.blocks, ready.base.scales, WORTH_NATS))
     if cost(box[leaf_of_tuple]) >= most:
         return None
     boxes = as_boxes(ready, nodes, order, policy, labels, suppressed=set(), joined=box).without_doubles()
@@ -278,7 +398,8 @@ def _told(ready: BoxTuples, nodes: Ints, order: Ints, place: int) -> float:
     start, middle, end = nodes[place, 1:4].tolist()
     label_sums = [ready.labels[order[part]].sum(axis=0) for part in (slice(start, middle), slice(middle, end))]
     parts = [
-        float(uncertainty(held, ready.blocks, ready.scales)) for held in (label_sums[0] + label_sums[1], *label_sums)
+        float(uncertainty(held, ready.base.blocks, ready.base.scales))
+        for held in (label_sums[0] + label_sums[1], *label_sums)
     ]
     return parts[0] - parts[1] - parts[2]
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.regions import STAR
-from aegis.candidates.boxes.tree import Cut
+from aegis.candidates.boxes.tree import STAR, Cut
 from aegis.plural import count
 
 

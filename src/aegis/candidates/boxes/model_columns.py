@@ -13,7 +13,7 @@ import numpy as np
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.recoding import Boxes
-from aegis.candidates.boxes.regions import as_number
+from aegis.candidates.boxes.tree import as_number
 from aegis.learners.features import CodedColumn, SplitColumn
 
 MOST_VALUES = 12

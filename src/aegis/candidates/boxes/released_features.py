@@ -25,14 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from aegis.candidates.clusters.frames import columns_by_name
+from aegis.arrays import Floats
+from aegis.candidates.clusters.records import columns_by_name
 from aegis.data.published_values import MISSING, Interval, ValueSet
 from aegis.errors import DataError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 STAR, OR_MISSING = "*", " or missing"
+_NOT_A_NUMBER = (math.nan, math.nan, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -196,9 +195,6 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):
     def _fitted(self) -> None:
         if not hasattr(self, "parts_"):
             raise NotFittedError("these ReleasedFeatures have not been fitted: call fit first")
-
-
-_NOT_A_NUMBER = (math.nan, math.nan, 0.0)
 
 
 def _ends(value: Any) -> tuple[float, float, float]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.boxes.gains import BY_BRANCH, BY_LABEL, BY_RANK, uncertainty_of_each
-from aegis.candidates.boxes.growth import Growth
-from aegis.candidates.boxes.terms import Held, Terms
+from aegis.candidates.boxes.terms import Growth, Held, Terms
 from aegis.counts.class_table import ClassTable
 from aegis.counts.content import Content
 from aegis.counts.disclosure_rule import may_name
@@ -28,21 +27,16 @@ FEW_NUMBERS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BoxTuples:
-    """What the compiled loops read. ``blocks`` and ``scales`` say where each label stands in ``labels``."""
+    """What the compiled loops read. ``base`` says how codes are put in line and where each label stands in ``labels``.
+
+    What a growth decides (weight, doubt and the least records) is zero in ``base``.
+    """
 
     table: ClassTable
     columns: Ints  # a line of codes per column
     sizes: Ints
     labels: Floats
-    blocks: Ints
-    scales: Floats
-    ordered: Ints
-    missing: Ints
-    domains: Ints
-    ranks: Ints
-    rank_starts: Ints
-    by: Ints
-    depths: Ints  # for each rank how far down a hierarchy it and the next one part
+    base: Terms
     expects_labels: bool = False  # whether the labels are what learners expect, not the records' own
 
     def __repr__(self) -> str:
@@ -50,26 +44,13 @@ class BoxTuples:
 
     def held(self) -> Held:
         """The tuples as the compiled loops read them."""
-        settled = uncertainty_of_each(self.labels, self.blocks, self.scales)
+        settled = uncertainty_of_each(self.labels, self.base.blocks, self.base.scales)
         return Held(columns=self.columns, sizes=self.sizes, labels=self.labels, settled=settled)
 
     def terms(self, growth: Growth, least: int) -> Terms:
         """What the compiled loops judge a cut by, where no part may have fewer than ``least`` records."""
-        return Terms(
-            blocks=self.blocks,
-            scales=self.scales,
-            ordered=self.ordered,
-            missing=self.missing,
-            domains=self.domains,
-            ranks=self.ranks,
-            rank_starts=self.rank_starts,
-            by=self.by,
-            depths=self.depths,
-            weight=float(growth.label_weight),
-            doubt=float(growth.doubt_nats),
-            least=int(least),
-            records=float(self.sizes.sum()) * max(len(self.columns), 1),
-        )
+        weight, doubt = float(growth.label_weight), float(growth.doubt_nats)
+        return self.base._replace(weight=weight, doubt=doubt, least=int(least))
 
 
 def box_tuples(
@@ -96,11 +77,8 @@ def box_tuples(
     telling = sum(scale > 0 for scale in scales)
     orders = [_ranks(d, (hierarchies or {}).get(name)) for name, d in zip(table.columns, table.domains, strict=True)]
     domains = np.array([domain.size for domain in table.domains], dtype=np.int64)
-    return BoxTuples(
-        table=table,
-        columns=np.ascontiguousarray(table.codes.T, dtype=np.int64),
-        sizes=np.ascontiguousarray(table.sizes, dtype=np.int64),
-        labels=np.ascontiguousarray(np.hstack(parts)) if parts else np.zeros((table.classes, 0)),
+    sizes = np.ascontiguousarray(table.sizes, dtype=np.int64)
+    base = Terms(
         blocks=np.array(blocks, dtype=np.int64).reshape(-1, 3),
         scales=np.array([1.0 / (telling * scale) if scale > 0 else 0.0 for scale in scales]),
         ordered=np.array([is_ordered(domain) for domain in table.domains], dtype=np.int64),
@@ -108,11 +86,19 @@ def box_tuples(
         domains=domains,
         ranks=np.concatenate([ranks for ranks, _, _ in orders]),
         rank_starts=np.concatenate([[0], np.cumsum(domains)]).astype(np.int64),
-        by=np.array(
-            [BY_BRANCH if by == BY_RANK and by_branch else by for _, by, _ in orders],
-            dtype=np.int64,
-        ),
+        by=np.array([BY_BRANCH if by == BY_RANK and by_branch else by for _, by, _ in orders], dtype=np.int64),
         depths=np.concatenate([depths for _, _, depths in orders]),
+        weight=0.0,
+        doubt=0.0,
+        least=0,
+        records=float(sizes.sum()) * max(len(table.columns), 1),
+    )
+    return BoxTuples(
+        table=table,
+        columns=np.ascontiguousarray(table.codes.T, dtype=np.int64),
+        sizes=sizes,
+        labels=np.ascontiguousarray(np.hstack(parts)) if parts else np.zeros((table.classes, 0)),
+        base=base,
     )
 
 

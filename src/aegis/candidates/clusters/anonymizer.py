@@ -11,13 +11,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from aegis.arrays import Ints
-from aegis.candidates.clusters.frames import in_kind_of, records_like, records_of
+from aegis.candidates.clusters.class_limits import check_enough_people, joined_until_enough
 from aegis.candidates.clusters.information_loss import (
     Centers,
     Centroid,
@@ -28,10 +29,8 @@ from aegis.candidates.clusters.information_loss import (
     published_columns,
     value_counts,
 )
-from aegis.candidates.clusters.joined_classes import check_enough_people, joined_until_enough
-from aegis.candidates.clusters.outcome import Anonymized, Diagnosis, outcome_of
-from aegis.candidates.clusters.records import Records, Tuples, group_rows
-from aegis.candidates.clusters.risk import measure_risk
+from aegis.candidates.clusters.outcome import Anonymized, Diagnosis, measure_risk, outcome_of
+from aegis.candidates.clusters.records import Records, Tuples, group_rows, in_kind_of, records_like, records_of
 from aegis.errors import AnonymizerError, GuaranteeError
 from aegis.progress import Progress
 
@@ -45,101 +44,6 @@ class Publication:
     result: Anonymized
 
 
-def publish(
-    records: Records,
-    labels: Ints,
-    *,
-    method: str,
-    k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
-    centroid: Centroid,
-    scale: Scale,
-    lower_bound: float | None,
-    seconds: float,
-    diagnosis: Diagnosis,
-    trade_off: float = 0.0,
-    minimum_of_sums: bool = False,
-    admit: Callable[[Ints], Ints] | None = None,
-) -> Publication:
-    """Replace each class by its centre and measure the outcome; a broken k or l raises instead.
-
-    ``admit`` joins classes, as they are seen, until they satisfy what k and l do not say.
-
-    Where the records say whose they are, classes of too few people are joined first, and k and l count people.
-    """
-    formed, rows, seen = _as_seen(records, labels, centroid)
-    while records.persons is not None:
-        joined = joined_until_enough(records, seen, k=k, l=l, scale=scale)
-        if int(joined.max()) == int(seen.max()):
-            break
-        formed, rows, seen = _as_seen(records, joined, centroid)
-    while admit is not None:
-        joined = admit(seen)
-        if int(joined.max()) == int(seen.max()):
-            break
-        formed, rows, seen = _as_seen(records, joined, centroid)
-    first = np.unique(seen, return_index=True)[1]
-    after = measure_risk(seen, records.sensitive, names=records.sensitive_names, persons=records.persons)
-    if after.smallest_class < k:
-        raise GuaranteeError(f"a published class has fewer than k = {k} records, so nothing is released")
-    if l > 1:
-        for name, codes in zip(records.sensitive_names, records.sensitive.T, strict=True):
-            if (value_counts(seen, codes, classes=after.classes) > 0).sum(axis=1).min() < l:
-                raise GuaranteeError(
-                    f"a published class has fewer than l = {l} values of {name!r}: nothing is released"
-                )
-    result = outcome_of(
-        records,
-        seen,
-        rows,
-        after,
-        method=method,
-        k=k,
-        l=l,
-        classes=int(formed.max()) + 1,
-        scale=scale,
-        seconds=seconds,
-        diagnosis=diagnosis,
-        lower_bound=lower_bound,
-        trade_off=trade_off,
-        minimum_of_sums=minimum_of_sums,
-    )
-    return Publication(
-        labels=seen,
-        centers=Centers(numeric=rows.numeric[first], categorical=rows.categorical[first]),
-        result=result,
-    )
-
-
-def publish_at_once(
-    records: Records,
-    labels: Ints,
-    *,
-    method: str,
-    k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
-    centroid: Centroid,
-    scale: Scale,
-    began: float,
-) -> Publication:
-    """As `publish`, for a method that forms its classes once and does not better them."""
-    loss = information_loss(records, centers_of(records, labels).rows(labels), scale=scale)
-    return publish(
-        records,
-        labels,
-        method=method,
-        k=k,
-        l=l,
-        centroid=centroid,
-        scale=scale,
-        lower_bound=None,
-        seconds=time.perf_counter() - began,
-        diagnosis=Diagnosis(
-            finished="done", rounds=int(labels.max()) + 1, start_loss=loss, best_loss=loss, stages=(method,)
-        ),
-    )
-
-
 def _as_seen(records: Records, labels: Ints, centroid: Centroid) -> tuple[Ints, Centers, Ints]:
     """The classes as they were formed, the centre of every record, and the classes that an attacker sees.
 
@@ -150,7 +54,7 @@ def _as_seen(records: Records, labels: Ints, centroid: Centroid) -> tuple[Ints, 
     return formed, rows, group_rows([*rows.numeric.T, *rows.categorical.T], rows=len(records))
 
 
-def most_diverse_classes(codes: Ints, *, l: int) -> int:  # noqa: E741 - l as in l-diversity
+def most_diverse_classes(codes: Ints, *, l: int) -> int:
     """The most classes that can each hold ``l`` values of one attribute.
 
     C classes need l·C cells, and a value that occurs c times fills at most min(c, C) of them.
@@ -169,7 +73,7 @@ def most_diverse_classes(codes: Ints, *, l: int) -> int:  # noqa: E741 - l as in
     return low
 
 
-def check_feasible(records: Records, tuples: Tuples, *, k: int, l: int, classes: int | None) -> None:  # noqa: E741
+def check_feasible(records: Records, tuples: Tuples, *, k: int, l: int, classes: int | None) -> None:
     """Refuse parameters that no partition of this table can satisfy."""
     rows = len(records)
     check_enough_people(records, k=k)
@@ -203,7 +107,7 @@ def check_feasible(records: Records, tuples: Tuples, *, k: int, l: int, classes:
             )
 
 
-def check_parameters(*, k: int, l: int, classes: int | None = None) -> None:  # noqa: E741
+def check_parameters(*, k: int, l: int, classes: int | None = None) -> None:
     """Refuse parameters that make no sense for any table."""
     for name, value in (("k", k), ("l", l), ("classes", classes)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
@@ -287,6 +191,66 @@ class Microaggregation(Anonymizer):
 
     @abstractmethod
     def _publication(self, records: Records, progress: Progress | None) -> Publication: ...
+
+    def _published(
+        self,
+        records: Records,
+        labels: Ints,
+        *,
+        method: str,
+        k: int,
+        l: int = 1,
+        began: float,
+        diagnosis: Diagnosis | None = None,
+        admit: Callable[[Ints], Ints] | None = None,
+        **figures: Any,
+    ) -> Publication:
+        """Replace each class by its centre and measure the outcome; a broken k or l raises instead.
+
+        ``admit`` joins classes, as they are seen, until they satisfy what k and l do not say. Where the records say
+        whose they are, classes of too few people are joined first, and k and l count people. Without a ``diagnosis``
+        the classes were formed once and not bettered; ``figures`` are others of `outcome_of`.
+        """
+        if diagnosis is None:
+            loss = information_loss(records, centers_of(records, labels).rows(labels), scale=self.scale)
+            rounds = int(labels.max()) + 1
+            diagnosis = Diagnosis(finished="done", rounds=rounds, start_loss=loss, best_loss=loss, stages=(method,))
+        seconds = time.perf_counter() - began
+        formed, rows, seen = _as_seen(records, labels, self.centroid)
+        joining: list[Callable[[Ints], Ints]] = []
+        if records.persons is not None:
+            joining.append(partial(joined_until_enough, records, k=k, l=l, scale=self.scale))
+        if admit is not None:
+            joining.append(admit)
+        for join in joining:
+            while int((joined := join(seen)).max()) < int(seen.max()):
+                formed, rows, seen = _as_seen(records, joined, self.centroid)
+        first = np.unique(seen, return_index=True)[1]
+        after = measure_risk(seen, records.sensitive, names=records.sensitive_names, persons=records.persons)
+        if after.smallest_class < k:
+            raise GuaranteeError(f"a published class has fewer than k = {k} records, so nothing is released")
+        if l > 1:
+            for name, codes in zip(records.sensitive_names, records.sensitive.T, strict=True):
+                if (value_counts(seen, codes, classes=after.classes) > 0).sum(axis=1).min() < l:
+                    raise GuaranteeError(
+                        f"a published class has fewer than l = {l} values of {name!r}: nothing is released"
+                    )
+        result = outcome_of(
+            records,
+            seen,
+            rows,
+            after,
+            method=method,
+            k=k,
+            l=l,
+            classes=int(formed.max()) + 1,
+            scale=self.scale,
+            seconds=seconds,
+            diagnosis=diagnosis,
+            **figures,
+        )
+        centers = Centers(numeric=rows.numeric[first], categorical=rows.categorical[first])
+        return Publication(labels=seen, centers=centers, result=result)
 
     def fit(
         self, records: Records | Any, y: ArrayLike | None = None, *, progress: Progress | None = None

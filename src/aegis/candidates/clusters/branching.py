@@ -14,14 +14,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, vstack
 
-from aegis.arrays import Floats
+from aegis.arrays import Flags, Floats, Ints
 from aegis.candidates.clusters.centres import Centres, hills
 
 ROUNDS = 25  # of cutting planes for one case
@@ -29,7 +28,6 @@ CUTS = 60  # classes added per round
 REFRESHES = 8  # rounds of new classes before a case is split
 TRIED = 8  # splits whose effect is looked at before one is chosen
 CLOSE = 1e-4  # of the bound: a case whose prices are that near their best is split instead of improved
-Mask: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +89,7 @@ class ClassProgram:
         self._cost.append(self.centres.cost(taken, mode, point))
 
     def solve(
-        self,
-        limits: tuple[Limit, ...],
-        low: Floats,
-        high: Floats,
-        *,
-        most_fee: float,
-        allowed: NDArray[np.bool_],
+        self, limits: tuple[Limit, ...], low: Floats, high: Floats, *, most_fee: float, allowed: Flags
     ) -> Solved | None:
         """The prices within a box that promise the best bound, or None if the solver gives up."""
         matrix, place, cost = self._arrays()
@@ -131,7 +123,7 @@ class ClassProgram:
             boxed=bool(pull.max() > 1e-7),
         )
 
-    def _arrays(self) -> tuple[Any, NDArray[np.int64], Floats]:
+    def _arrays(self) -> tuple[Any, Ints, Floats]:
         """The pool as arrays; when it has grown too large, those that mattered least in the last solution go."""
         if self._fresh:
             fresh = csr_matrix(np.array(self._fresh))
@@ -158,7 +150,7 @@ class Case:
     prices: Floats
     fees: Floats  # one per limit
     bound: float
-    centres: Mask  # those that a partition cheaper than the known one can use at all, (modes, grid points)
+    centres: Flags  # those that a partition cheaper than the known one can use at all, (modes, grid points)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -33,6 +33,10 @@ COLD = 0.7
 """So much of a cycle is heated or soft; the rest goes downhill by the objective itself."""
 SHARPER = 0.03
 """What is left of the softness by then."""
+MORE_VALUES = 3
+"""Classes borrow up to so many values of each sensitive attribute more than they need."""
+Report = Callable[[Ints, float, int], None]
+Admit = Callable[[Ints], Ints]
 
 
 class Cycle(NamedTuple):
@@ -62,12 +66,6 @@ CYCLES: tuple[Cycle, ...] = (
 """What the other cycles are by turns. Softness mends several classes that are equally bad one after the other; where
 loss weighs more than entropy, plain descents win as much."""
 
-MORE_VALUES = 3
-"""Classes borrow up to so many values of each sensitive attribute more than they need."""
-
-Report = Callable[[Ints, float, int], None]
-Admit = Callable[[Ints], Ints]
-
 
 def anneal(
     units: Units,
@@ -77,7 +75,7 @@ def anneal(
     goal: Goal,
     *,
     k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
+    l: int,
     limits: ClassLimits,
     report: Report,
     admit: Admit | None = None,
@@ -147,21 +145,13 @@ def anneal(
     return float(goal.best)
 
 
-def _mixed_start(units: Units, labels: Ints, *, k: int, l: int) -> Ints:  # noqa: E741 - l as in l-diversity
+def _mixed_start(units: Units, labels: Ints, *, k: int, l: int) -> Ints:
     """The classes after those with fewer than l values have borrowed some; as given where there are too few to lend."""
     state = place(units, labels, capacity=int(labels.max()) + 1)
     return labels if len(repair(units, state, k=k, l=l)) else state.label.copy()
 
 
-def _random_start(
-    units: Units,
-    labels: Ints,
-    rng: np.random.Generator,
-    goal: Goal,
-    *,
-    k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
-) -> Ints:
+def _random_start(units: Units, labels: Ints, rng: np.random.Generator, goal: Goal, *, k: int, l: int) -> Ints:
     """Random classes that satisfy k and l; the given ones where a random partition could not be repaired."""
     classes = int(rng.integers(1, max(len(labels) // k, 1) + 1)) if goal.free else int(labels.max()) + 1
     dealt = rng.permutation(np.arange(len(labels), dtype=np.int64) % classes)

@@ -23,15 +23,7 @@ class EveryPartition:
     As many classes as asked for, or any number.
     """
 
-    def __init__(
-        self,
-        units: Units,
-        *,
-        k: int,
-        l: int,  # noqa: E741 - l as in l-diversity
-        limits: ClassLimits,
-        classes: int | None,
-    ) -> None:
+    def __init__(self, units: Units, *, k: int, l: int, limits: ClassLimits, classes: int | None) -> None:
         self._units = units
         sets = 1 << len(units.weight)
         self._loss = np.full(sets, np.inf)
@@ -67,14 +59,7 @@ def _fill(units: Units, state: State, members: int) -> None:
 
 
 @compiled
-def _losses(
-    units: Units,
-    state: State,
-    k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
-    limits: ClassLimits,
-    loss: Floats,
-) -> None:
+def _losses(units: Units, state: State, k: int, l: int, limits: ClassLimits, loss: Floats) -> None:
     """What every set loses as a class; those that may be none stay infinite."""
     for members in range(1, len(loss)):
         _fill(units, state, members)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.clusters.nearest import nearest, past
+from aegis.candidates.clusters.budget import nearest, past
 from aegis.candidates.clusters.units import (
     State,
     Units,
@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 """Called with what is being done and how far it is; may be called often."""
 
 
-def agglomerate(units: Units, *, k: int, l: int, classes: int | None) -> Ints:  # noqa: E741 - l as in l-diversity
+def agglomerate(units: Units, *, k: int, l: int, classes: int | None) -> Ints:
     """Labels of classes that have k records and l values each, merged on to at most ``classes`` if given."""
     count = len(units.weight)
     state = place(units, np.arange(count, dtype=np.int64), capacity=count)
@@ -96,13 +96,7 @@ def _best_partner(code_start: Ints, state: State, a: int, alive: Ints, count: in
 
 @compiled
 def _merge_pairs(
-    code_start: Ints,
-    sensitive_attribute: Ints,
-    state: State,
-    k: int,
-    l: int,  # noqa: E741
-    target: int,
-    free: bool,
+    code_start: Ints, sensitive_attribute: Ints, state: State, k: int, l: int, target: int, free: bool
 ) -> Ints:
     total = len(state.size)
     owner = np.arange(total)
@@ -156,7 +150,7 @@ def _merge_pairs(
     return owner
 
 
-def _merge(units: Units, state: State, k: int, l: int, target: int, free: bool) -> Ints:  # noqa: E741
+def _merge(units: Units, state: State, k: int, l: int, target: int, free: bool) -> Ints:
     return _merge_pairs(units.code_start, units.sensitive_attribute, state, k, l, target, free)
 
 
@@ -217,13 +211,7 @@ def _halves(units: Units, members: Ints, k: int) -> np.ndarray[tuple[int], np.dt
 
 
 def repair(
-    units: Units,
-    state: State,
-    *,
-    k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
-    deadline: float | None = None,
-    say: Say | None = None,
+    units: Units, state: State, *, k: int, l: int, deadline: float | None = None, say: Say | None = None
 ) -> Ints:
     """Borrow until all classes satisfy k and l, or nobody can spare, or time is up; gives the classes that do not."""
     unit = np.repeat(np.arange(len(units.weight)), np.diff(units.sensitive_start))
@@ -242,16 +230,7 @@ def repair(
 
 
 @compiled
-def _repair(
-    units: Units,
-    state: State,
-    holders: Ints,
-    start: Ints,
-    k: int,
-    l: int,  # noqa: E741
-    first: int,
-    end: int,
-) -> None:
+def _repair(units: Units, state: State, holders: Ints, start: Ints, k: int, l: int, first: int, end: int) -> None:
     for c in range(first, end):
         while state.size[c] > 0 and state.size[c] < k:
             if not _borrow(units, state, np.arange(len(state.label)), c, k, l):
@@ -264,7 +243,7 @@ def _repair(
 
 
 @compiled
-def _borrow(units: Units, state: State, candidates: Ints, c: int, k: int, l: int) -> bool:  # noqa: E741
+def _borrow(units: Units, state: State, candidates: Ints, c: int, k: int, l: int) -> bool:
     """Move the candidate into ``c`` that costs least and can be spared where it is."""
     best, chosen = np.inf, NONE_YET
     for u in candidates:
@@ -283,14 +262,7 @@ def _borrow(units: Units, state: State, candidates: Ints, c: int, k: int, l: int
 
 
 def sweep(
-    units: Units,
-    state: State,
-    *,
-    k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
-    most: int = 10,
-    deadline: float | None = None,
-    say: Say | None = None,
+    units: Units, state: State, *, k: int, l: int, most: int = 10, deadline: float | None = None, say: Say | None = None
 ) -> int:
     """Sweep until few units move or time is up; gives the number of moves. Classes keep k and l, none disappears."""
     moves = 0
@@ -324,7 +296,7 @@ def _near_classes(units: Units, state: State, deadline: float | None) -> Ints | 
 
 
 @compiled
-def _sweep(units: Units, state: State, near: Ints, k: int, l: int) -> int:  # noqa: E741
+def _sweep(units: Units, state: State, near: Ints, k: int, l: int) -> int:
     moved = 0
     for u in range(len(state.label)):
         a = state.label[u]

@@ -16,7 +16,6 @@ from aegis.candidates.clusters.anonymizer import (
     Publication,
     check_feasible,
     check_parameters,
-    publish_at_once,
 )
 from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale
 from aegis.candidates.clusters.records import Records, collapse
@@ -46,13 +45,7 @@ class KMember(Microaggregation):
     """
 
     def __init__(
-        self,
-        *,
-        k: int,
-        l: int = 1,  # noqa: E741 - l as in l-diversity
-        scale: Scale = "raw",
-        centroid: Centroid = "mean",
-        random_state: int = 0,
+        self, *, k: int, l: int = 1, scale: Scale = "raw", centroid: Centroid = "mean", random_state: int = 0
     ) -> None:
         check_parameters(k=k, l=l)
         if centroid not in CENTROIDS:
@@ -80,16 +73,7 @@ class KMember(Microaggregation):
         seed = int(np.random.default_rng(self.random_state).integers(len(start) - 1))
         _grow(units, state, order, start, kind_start, seed, self.k, self.l)
         labels = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
-        return publish_at_once(
-            records,
-            labels,
-            method="k-member",
-            k=self.k,
-            l=self.l,
-            centroid=self.centroid,
-            scale=self.scale,
-            began=began,
-        )
+        return self._published(records, labels, method="k-member", k=self.k, l=self.l, began=began)
 
 
 @compiled
@@ -112,7 +96,7 @@ def _new_value(
     live: Ints,
     lives: int,
     c: int,
-    l: int,  # noqa: E741
+    l: int,
 ) -> int:
     """The kind that costs class ``c`` least among those that bring a value it lacks; -1 if none does."""
     best, chosen = np.inf, NONE_YET
@@ -129,16 +113,7 @@ def _new_value(
 
 
 @compiled
-def _grow(
-    units: Units,
-    state: State,
-    order: Ints,
-    start: Ints,
-    kind_start: Ints,
-    seed: int,
-    k: int,
-    l: int,  # noqa: E741
-) -> None:
+def _grow(units: Units, state: State, order: Ints, start: Ints, kind_start: Ints, seed: int, k: int, l: int) -> None:
     used = np.zeros(len(start) - 1, dtype=np.int64)
     live = np.arange(len(kind_start) - 1)  # tuples: until a class is full only they matter, not their secrets
     lives = len(live)

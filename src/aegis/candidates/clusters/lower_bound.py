@@ -25,9 +25,9 @@ from scipy.sparse import csr_matrix, hstack, vstack
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.clusters.branching import Branching, ClassProgram
+from aegis.candidates.clusters.budget import nearest
 from aegis.candidates.clusters.centres import MOST_CENTRES, Centres, OneNumber, hills
 from aegis.candidates.clusters.information_loss import Scale, divisors, embed, total_deviation
-from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.records import Records, Tuples, collapse, group_rows
 
 WHOLE = 1000  # up to so many tuples every distance is used; beyond, the nearest
@@ -150,11 +150,7 @@ def dual_bound(
         for taken in matrix[np.argsort(slack, kind="stable")[: 3 * len(points.number)]].toarray():
             program.add(taken, *centres.nearest(taken))
         branching = Branching(
-            centres=centres,
-            program=program,
-            most_classes=most_classes,
-            known=reached,
-            deadline=deadline - longest,
+            centres=centres, program=program, most_classes=most_classes, known=reached, deadline=deadline - longest
         )
         best = max(best, branching.bound(best_prices))
     return min(max(best, 0.0), reached)
@@ -242,29 +238,6 @@ def lower_bound(
             ),
         )
     return best / total * (1 - 1e-9)  # rounding must not lift a bound above the truth
-
-
-def gap_in_words(loss: float, bound: float) -> str:
-    """How far a loss is from its bound.
-
-    >>> gap_in_words(0.00106, 0.001)
-    'within 6.0 % of the best possible'
-    """
-    if loss <= 0:
-        return "nothing is lost"
-    if bound <= 0:
-        return "no bound above zero is known"
-    return f"within {max(loss / bound - 1, 0) * 100:.1f} % of the best possible"
-
-
-def objective_in_words(objective: float, bound: float | None) -> str:
-    """An objective of loss and entropy beside what none goes below.
-
-    >>> objective_in_words(-0.93, -1.02)
-    'objective -0.9300, none can be below -1.0200'
-    """
-    below = "no bound on it is known" if bound is None else f"none can be below {bound:.4f}"
-    return f"objective {objective:.4f}, {below}"
 
 
 def _widest(tuples: Tuples, divisor: Floats) -> tuple[Floats, Tuples]:

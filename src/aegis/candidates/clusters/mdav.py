@@ -17,7 +17,6 @@ from aegis.candidates.clusters.anonymizer import (
     Publication,
     check_feasible,
     check_parameters,
-    publish_at_once,
 )
 from aegis.candidates.clusters.information_loss import CENTROIDS, Centroid, Scale, divisors
 from aegis.candidates.clusters.records import Records, collapse
@@ -66,16 +65,7 @@ class MDAV(Microaggregation):
         start = np.concatenate([[0], np.cumsum(tuples.weight)]).astype(np.int64)
         levels = np.array([int(column.max()) + 1 for column in codes.T], dtype=np.int64)
         labels = _mdav(numbers.T.copy(), codes.T.copy(), levels, order, start, self.k)
-        return publish_at_once(
-            records,
-            labels,
-            method="mdav",
-            k=self.k,
-            l=1,
-            centroid=self.centroid,
-            scale=self.scale,
-            began=began,
-        )
+        return self._published(records, labels, method="mdav", k=self.k, began=began)
 
 
 @compiled

@@ -14,20 +14,22 @@ from typing import NamedTuple
 import numpy as np
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.clusters.best_met import best_met, note, take
 from aegis.candidates.clusters.class_limits import ClassLimits, within
 from aegis.candidates.clusters.units import (
     State,
     Units,
     add,
+    best_met,
     cost_of_adding,
     distance,
     gain_of_removing,
     loss_of_class,
     may_release,
+    note,
     place,
     remove,
     satisfies,
+    take,
     total_loss,
 )
 from aegis.compiled import NONE_YET, compiled
@@ -213,7 +215,7 @@ def mix_rounds(
     state: State,
     rng: np.random.Generator,
     k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
+    l: int,
     limits: ClassLimits,
     goal: Goal,
     mixture: Mixture,
@@ -315,15 +317,7 @@ def _put(units: Units, state: State, a: int, b: int, moved: Ints, number: int) -
 
 @compiled
 def _other_records(
-    units: Units,
-    state: State,
-    rng: np.random.Generator,
-    k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
-    worst: int,
-    u: int,
-    moved: Ints,
-    back: Ints,
+    units: Units, state: State, rng: np.random.Generator, k: int, l: int, worst: int, u: int, moved: Ints, back: Ints
 ) -> tuple[int, int, int]:
     """A single move or a swap: the two classes and how many records change place, none where nothing was found."""
     a, b, v = state.label[u], worst, NONE_YET

@@ -20,10 +20,9 @@ from aegis.candidates.clusters.anonymizer import (
     Publication,
     check_feasible,
     check_parameters,
-    publish,
 )
-from aegis.candidates.clusters.budget import Budget
-from aegis.candidates.clusters.class_limits import limits_of
+from aegis.candidates.clusters.budget import Budget, past
+from aegis.candidates.clusters.class_limits import PolicyClasses, limits_of
 from aegis.candidates.clusters.first_partition import sweep
 from aegis.candidates.clusters.information_loss import (
     CENTROIDS,
@@ -36,13 +35,16 @@ from aegis.candidates.clusters.information_loss import (
     information_loss,
     total_deviation,
 )
-from aegis.candidates.clusters.joined_classes import PolicyClasses
 from aegis.candidates.clusters.lower_bound import lower_bound, nearest_bound
-from aegis.candidates.clusters.nearest import past
 from aegis.candidates.clusters.optimise import Search
-from aegis.candidates.clusters.outcome import Diagnosis, Finished
+from aegis.candidates.clusters.outcome import (
+    Diagnosis,
+    Finished,
+    class_entropies_bits,
+    entropy_ceiling_bits,
+    sum_of_minima_bits,
+)
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import class_entropies_bits, entropy_ceiling_bits, sum_of_minima_bits
 from aegis.candidates.clusters.units import place, units_of
 from aegis.candidates.clusters.weighed_label import WeighedLabel
 from aegis.errors import AnonymizerError
@@ -75,7 +77,7 @@ class MOOBAM(Microaggregation):
         self,
         *,
         k: int | None = None,
-        l: int = 1,  # noqa: E741 - l as in l-diversity
+        l: int = 1,
         classes: int | None = None,
         trade_off: float = 0.0,
         minimum_of_sums: bool = False,
@@ -266,16 +268,13 @@ class MOOBAM(Microaggregation):
         except KeyboardInterrupt:
             finished, bound = "interrupted", quick / total
         say("the table of classes, checked")
-        published = publish(
+        published = self._published(
             records,
             labels,
             method="mo-obam",
             k=k,
             l=self.l,
-            centroid=self.centroid,
-            scale=self.scale,
-            lower_bound=bound,
-            seconds=time.perf_counter() - began,
+            began=began,
             diagnosis=Diagnosis(
                 finished=finished,
                 rounds=search.rounds,
@@ -283,9 +282,10 @@ class MOOBAM(Microaggregation):
                 best_loss=best / total,
                 stages=tuple(stages),
             ),
+            admit=admit,
+            lower_bound=bound,
             trade_off=self.trade_off if mixes else 0.0,
             minimum_of_sums=self.minimum_of_sums,
-            admit=admit,
         )
         if label is None:
             return published

@@ -11,23 +11,25 @@ from typing import NamedTuple
 import numpy as np
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.clusters.best_met import best_met, note, take
+from aegis.candidates.clusters.budget import nearest
 from aegis.candidates.clusters.class_limits import ClassLimits, within
 from aegis.candidates.clusters.information_loss import embed
-from aegis.candidates.clusters.nearest import nearest
 from aegis.candidates.clusters.records import Tuples
 from aegis.candidates.clusters.units import (
     State,
     Units,
     add,
     adds_value,
+    best_met,
     cost_of_adding,
     distance,
     gain_of_removing,
     loss_of_class,
     may_release,
+    note,
     remove,
     satisfies,
+    take,
 )
 from aegis.compiled import NONE_YET, compiled
 
@@ -77,7 +79,7 @@ def rebuild(
     state: State,
     rng: np.random.Generator,
     k: int,
-    l: int,  # noqa: E741
+    l: int,
     pool: Ints,
     near: Floats,
     targets: Ints,
@@ -136,7 +138,7 @@ def rebuild(
 
 
 @compiled
-def descend(units: Units, state: State, k: int, l: int, pool: Ints, targets: Ints) -> None:  # noqa: E741
+def descend(units: Units, state: State, k: int, l: int, pool: Ints, targets: Ints) -> None:
     """Move single units, or exchange two, while that lowers the loss."""
     for _ in range(SWEEPS):
         moved = False
@@ -167,7 +169,7 @@ def descend(units: Units, state: State, k: int, l: int, pool: Ints, targets: Int
 
 
 @compiled
-def _exchange(units: Units, state: State, k: int, l: int, pool: Ints, u: int, b: int, price: float) -> bool:  # noqa: E741
+def _exchange(units: Units, state: State, k: int, l: int, pool: Ints, u: int, b: int, price: float) -> bool:
     """Move ``u`` to class ``b`` and refill its class from the pool, if both together pay."""
     a = state.label[u]
     remove(units, state, u)
@@ -203,7 +205,7 @@ def search_rounds(
     neighbours: Neighbours,
     rng: np.random.Generator,
     k: int,
-    l: int,  # noqa: E741 - l as in l-diversity
+    l: int,
     limits: ClassLimits,
     aim: int,
     slack: int,
@@ -297,7 +299,7 @@ def _choose(
     neighbours: Neighbours,
     rng: np.random.Generator,
     k: int,
-    l: int,  # noqa: E741
+    l: int,
     seed: int,
     targets: Ints,
     pool: Ints,

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis.arrays import Ints
-from aegis.candidates.clusters.budget import Budget
+from aegis.candidates.clusters.budget import Budget, past
 from aegis.candidates.clusters.class_limits import ClassLimits
 from aegis.candidates.clusters.entropy_stage import Admit, anneal
 from aegis.candidates.clusters.every_partition import MOST_RECORDS, EveryPartition
 from aegis.candidates.clusters.first_partition import Say, agglomerate, divide, repair, sweep
 from aegis.candidates.clusters.information_loss import ROUNDING, Scale, divisors, total_deviation
 from aegis.candidates.clusters.mixing import Goal
-from aegis.candidates.clusters.nearest import past
 from aegis.candidates.clusters.neighbourhood_search import neighbours_of, search_rounds
 from aegis.candidates.clusters.records import Records, Tuples
 from aegis.candidates.clusters.units import State, Units, place, total_loss, units_of
@@ -35,7 +34,7 @@ class Search:
     records: Records
     tuples: Tuples
     k: int
-    l: int  # noqa: E741 - l as in l-diversity
+    l: int
     classes: int | None
     scale: Scale
     rng: np.random.Generator

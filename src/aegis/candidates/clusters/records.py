@@ -1,4 +1,8 @@
-"""What an anonymizer is given: quasi-identifiers (numbers, categories) and sensitive attributes, checked and coded."""
+"""What an anonymizer is given: quasi-identifiers (numbers, categories) and sensitive attributes, checked and coded.
+
+In place of records it takes a data frame and gives one back: every column is a quasi-identifier, as scikit-learn
+gives X.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aegis.arrays import Floats, Ints
+from aegis.arrays import Flags, Floats, Ints
 from aegis.counts.disclosure_rule import may_name
 from aegis.errors import AnonymizerError, DataError, RoleError
 
 Missing = Literal["refuse", "category"]
+UNSEEN = -1
+"""The code of a category that was not among the fitted ones: it is as far from each of them as any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -169,7 +175,7 @@ def _stack(parts: list[NDArray[Any]], rows: int, kind: type) -> NDArray[Any]:
     return np.ascontiguousarray(np.column_stack(parts), dtype=kind) if parts else np.empty((rows, 0), dtype=kind)
 
 
-def _absent(array: NDArray[Any]) -> NDArray[np.bool_]:
+def _absent(array: NDArray[Any]) -> Flags:
     if array.dtype.kind == "f":
         return np.isnan(array)
     if array.dtype.kind in "mM":
@@ -277,3 +283,65 @@ def group_rows(columns: Sequence[NDArray[Any]], *, rows: int) -> Ints:
         group = group * (int(codes.max(initial=0)) + 1) + codes
         group = np.unique(group, return_inverse=True)[1].astype(np.int64)  # stay small: no overflow
     return group
+
+
+def columns_by_name(table: Any) -> dict[str, list[Any]]:
+    """The columns of a data frame, an Arrow table, a mapping or a two-dimensional array, whose columns are numbered."""
+    if isinstance(table, Mapping):
+        return {str(name): np.asarray(values, dtype=object).tolist() for name, values in table.items()}
+    if hasattr(table, "column_names"):
+        return {str(name): table[name].to_pylist() for name in table.column_names}
+    if hasattr(table, "columns"):
+        return {str(name): table[name].to_list() for name in table.columns}
+    rows = np.asarray(table, dtype=object)
+    if rows.ndim != 2:
+        raise AnonymizerError("a table has rows and columns; give a DataFrame, a mapping or a two-dimensional array")
+    return {f"x{at}": rows[:, at].tolist() for at in range(rows.shape[1])}
+
+
+def in_kind_of(table: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
+    """Published columns as the kind of table that was given: pandas with its index, Polars or Arrow, or a mapping."""
+    package, kind = type(table).__module__.partition(".")[0], type(table)
+    if package == "pandas":
+        frame = kind(dict(columns), index=table.index)
+        frame.columns = table.columns
+        return frame
+    values_by_name = {name: values.tolist() for name, values in columns.items()}
+    if package == "polars":
+        return kind(values_by_name)
+    if package == "pyarrow":
+        return kind.from_pydict(values_by_name)
+    return dict(columns)
+
+
+def records_of(table: Any) -> Records:
+    """The rows of a table whose columns are all quasi-identifiers; a missing category is one more."""
+    columns = columns_by_name(table)
+    return Records.from_columns(columns, quasi_identifiers=tuple(columns), missing="category")
+
+
+def records_like(table: Any, fitted: Records) -> Records:
+    """Other rows of the same columns, coded as the fitted ones are."""
+    columns = columns_by_name(table)
+    if tuple(columns) != fitted.quasi_identifiers:
+        raise AnonymizerError("these rows have other columns than the fitted ones; give the same in that order")
+    fresh = Records.from_columns(
+        columns, quasi_identifiers=fitted.quasi_identifiers, categorical=fitted.categorical_names, missing="category"
+    )
+    if fresh.numeric_names != fitted.numeric_names:
+        raise AnonymizerError("a column of numbers holds something else in these rows; give the same kind of values")
+    coded = np.empty_like(fresh.categorical)
+    for at, (own, known) in enumerate(zip(fresh.categories, fitted.categories, strict=True)):
+        place = {value: code for code, value in enumerate(known.tolist())}
+        recoded = np.array([place.get(value, UNSEEN) for value in own.tolist()], dtype=np.int64)
+        coded[:, at] = recoded[fresh.categorical[:, at]]
+    return Records(
+        numeric=fresh.numeric,
+        categorical=coded,
+        sensitive=fresh.sensitive,
+        numeric_names=fitted.numeric_names,
+        categorical_names=fitted.categorical_names,
+        sensitive_names=(),
+        categories=fitted.categories,
+        quasi_identifiers=fitted.quasi_identifiers,
+    )

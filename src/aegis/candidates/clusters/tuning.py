@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from aegis.candidates.clusters.methods import ANONYMIZERS, check_tunable
-from aegis.candidates.clusters.outcome import Anonymized
+from aegis.candidates.clusters.outcome import Anonymized, Risk
 from aegis.candidates.clusters.records import Records, collapse
-from aegis.candidates.clusters.risk import Risk
 from aegis.errors import AnonymizerError
 
 PAPER_K = (5, 10, 15, 20)
@@ -108,7 +107,7 @@ class Attempts:
     """
 
     method: str = "mo-obam"
-    l: int = 1  # noqa: E741 - l as in l-diversity
+    l: int = 1
     seconds: float = 2.0
     rounds: int | None = None
     seed: int = 0

@@ -1,4 +1,7 @@
-"""What the optimiser moves: units (whole unique tuples, or single records) and the state of the classes they are in."""
+"""What the optimiser moves: units (whole unique tuples, or single records) and the state of the classes they are in.
+
+A warm search leaves the best partition that it has met again, and a copy at every step costs too much: `BestMet`.
+"""
 
 from __future__ import annotations
 
@@ -242,7 +245,7 @@ def total_loss(state: State) -> float:
 
 
 @compiled
-def may_release(units: Units, state: State, u: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
+def may_release(units: Units, state: State, u: int, k: int, l: int) -> bool:
     """Whether a class that satisfies k and l still does without ``u``; what it lacked before is not held against it."""
     c = state.label[u]
     if state.size[c] - units.weight[u] < k:
@@ -262,7 +265,7 @@ def may_release(units: Units, state: State, u: int, k: int, l: int) -> bool:  # 
 
 
 @compiled
-def satisfies(state: State, c: int, k: int, l: int) -> bool:  # noqa: E741 - l as in l-diversity
+def satisfies(state: State, c: int, k: int, l: int) -> bool:
     """Whether class ``c`` is empty, or has k records and l values of each sensitive attribute."""
     if state.size[c] == 0:
         return True
@@ -288,10 +291,53 @@ def distance(units: Units, u: int, v: int) -> float:
 
 
 @compiled
-def adds_value(units: Units, state: State, u: int, c: int, l: int) -> bool:  # noqa: E741
+def adds_value(units: Units, state: State, u: int, c: int, l: int) -> bool:
     """Whether ``u`` brings a sensitive value that class ``c`` lacks and needs."""
     for e in range(units.sensitive_start[u], units.sensitive_start[u + 1]):
         v = units.sensitive_value[e]
         if state.seen[c, v] == 0 and state.distinct[c, units.sensitive_attribute[v]] < l:
             return True
     return False
+
+
+class BestMet(NamedTuple):
+    """Labels that follow those of a state only when told to, at the cost of what was moved since."""
+
+    labels: Ints
+    moved: Ints  # units whose class may differ by now
+    is_moved: Ints  # 1 for each of them
+    number: Ints  # (1,), of them
+
+    def __repr__(self) -> str:
+        return f"BestMet({len(self.labels)})"
+
+
+@compiled
+def best_met(state: State) -> BestMet:
+    """The partition as it is."""
+    count = len(state.label)
+    return BestMet(
+        state.label.copy(),
+        np.empty(count, dtype=np.int64),
+        np.zeros(count, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+@compiled
+def note(met: BestMet, units: Ints) -> None:
+    """Some units were moved."""
+    for u in units:
+        if met.is_moved[u] == 0:
+            met.is_moved[u] = 1
+            met.moved[met.number[0]] = u
+            met.number[0] += 1
+
+
+@compiled
+def take(met: BestMet, state: State) -> None:
+    """The partition is the best by now."""
+    for u in met.moved[: met.number[0]]:
+        met.labels[u] = state.label[u]
+        met.is_moved[u] = 0
+    met.number[0] = 0

@@ -12,11 +12,10 @@ from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.sanitizers.learned import apply_layers
+from aegis.candidates.sanitizers.components import apply_layers
 from aegis.errors import SanitizerError
 
 Guess = Callable[[Floats], Floats]
@@ -36,7 +35,7 @@ class View:
         """All of it in one matrix."""
         return np.hstack([self.release, self.side])
 
-    def rows(self, chosen: slice | NDArray[np.int64]) -> View:
+    def rows(self, chosen: slice | Ints) -> View:
         """Some of the records."""
         return View(release=self.release[chosen], side=self.side[chosen])
 
@@ -158,7 +157,7 @@ def fit_trees(features: Floats, x: Floats, kind: Kind, *, seed: int = 0) -> Gues
     return guess
 
 
-def fit_tree_shares(features: Floats, codes: NDArray[np.int64], *, size: int, seed: int = 0) -> Guess:
+def fit_tree_shares(features: Floats, codes: Ints, *, size: int, seed: int = 0) -> Guess:
     """How likely each of ``size`` values is for each row, by boosted trees (scikit-learn)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
@@ -203,7 +202,7 @@ def fit_histogram(release: Floats, score: Floats, x: Floats) -> Callable[..., Fl
     levels = np.arange(1, cells) / cells
     edges_f, edges_s = np.unique(np.quantile(release, levels)), np.unique(np.quantile(score, levels))
 
-    def place(f: Floats, s: Floats) -> NDArray[np.int64]:
+    def place(f: Floats, s: Floats) -> Ints:
         return np.asarray(np.searchsorted(edges_f, f) * (edges_s.size + 1) + np.searchsorted(edges_s, s))
 
     size = (edges_f.size + 1) * (edges_s.size + 1)

@@ -5,6 +5,12 @@ reported, with its confidence interval: no attacker that ran did better, and cho
 adversary. Where the law is known all are compared on a second set of rows, and the exact attack, whose loss is
 computed, is the one to beat. The authorised party is measured in the same way. A privatizer whose audit contradicts its
 training is rejected.
+
+Exposure is how many records an adversary pins down, which the mean of its error hides. The *mean* adversary minimises
+squared error: its error quantiles are reported. The *pinning* adversary puts a window of half-width ε where the
+posterior is heaviest and so catches the largest possible share of records: that share is what caps are put on. For a
+two-point posterior the mean adversary sits between the points and catches nothing, so only the pinning share is an
+honest promise.
 """
 
 from __future__ import annotations
@@ -15,15 +21,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aegis.arrays import Floats
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers import attackers
 from aegis.candidates.sanitizers.attackers import Kind, View
-from aegis.candidates.sanitizers.exposure import Exposure, from_errors
 from aegis.errors import SanitizerError, VerificationError
 from aegis.result import plain
 
+QUANTILE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 Z_95 = 1.959964
 MINIMUM_ROWS = 300
 _LOSS_TOLERANCE, _DISTORTION_TOLERANCE = 0.05, 0.02  # by which an audit may fall short of what was claimed
@@ -31,6 +36,43 @@ TREE_ROWS = 25_000  # beyond this the trees gain little and the audit slows down
 UNAIDED = "side alone"
 """The attacker that does not look at the release: no adversary need err more than without it."""
 SLOW_ROWS = 200_000  # rows on which attackers other than the exact one are measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """What the most successful adversary can say about single records.
+
+    ``pinned_share`` is the share of records it places within ``epsilon`` (for categories: names correctly, where the
+    law is known with a posterior of at least 1 − ``epsilon``). ``error_quantiles`` are those of the mean adversary's
+    absolute error. ``reference_pinned_share`` is the share that plain noise of the same distortion pins.
+    """
+
+    epsilon: float
+    pinned_share: float
+    reference_pinned_share: float | None = None
+    error_quantiles: Mapping[float, float]
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0:
+            raise SanitizerError("epsilon of the exposure must be positive")
+
+
+def exposure_of(errors: Floats, *, epsilon: float, pinned_share: float | None = None) -> Exposure:
+    """The exposure seen in a sample of an adversary's errors; a pinned share that is known better replaces theirs.
+
+    >>> round(exposure_of(np.array([0.0, 1.0, 2.0, 3.0]), epsilon=0.5).pinned_share, 2)
+    0.25
+    """
+    if errors.size == 0:
+        raise SanitizerError("there are no records to measure exposure on")
+    magnitudes = np.abs(errors)
+    share = float((magnitudes <= epsilon).mean())
+    quantiles = np.quantile(magnitudes, QUANTILE_LEVELS)
+    return Exposure(
+        epsilon=epsilon,
+        pinned_share=share if pinned_share is None else pinned_share,
+        error_quantiles=dict(zip(QUANTILE_LEVELS, (float(q) for q in quantiles), strict=True)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +320,7 @@ def _histogram(view: View, x: Floats) -> Callable[[View], Floats]:
     return guess
 
 
-def _flag(release: Floats) -> NDArray[np.int64]:
+def _flag(release: Floats) -> Ints:
     if release.shape[1] == 1:
         return np.zeros(len(release), dtype=np.int64)
     return np.asarray(release[:, 1:].argmax(axis=1), dtype=np.int64)
@@ -304,7 +346,7 @@ def _exposure(
     pinned_share: float | None,
 ) -> Exposure:
     if kind == "category":
-        return from_errors(np.asarray(errors != 0, dtype=np.float64), epsilon=epsilon)
+        return exposure_of(np.asarray(errors != 0, dtype=np.float64), epsilon=epsilon)
     if pinned_share is None:
         used, tested = min(fitting, 30_000), min(len(truth) - fitting, 10_000)
         pinned_share = max(
@@ -319,4 +361,4 @@ def _exposure(
         )
         # the mean adversary may catch more than the neighbours do where the release is nearly exact
         pinned_share = max(pinned_share, float((np.abs(errors) <= epsilon).mean()))
-    return from_errors(errors, epsilon=epsilon, pinned_share=pinned_share)
+    return exposure_of(errors, epsilon=epsilon, pinned_share=pinned_share)

@@ -15,32 +15,42 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.audit import UNAIDED
-from aegis.candidates.sanitizers.audited_column import AuthorizedGroup, Fitted, Party, protections
-from aegis.candidates.sanitizers.capped_problem import CappedProblem, released_loss
-from aegis.candidates.sanitizers.capped_program import CappedOptimum, most_any_release_leaves, solve_or_none
-from aegis.candidates.sanitizers.caps import CERTAIN, Caps
-from aegis.candidates.sanitizers.cells import ADVERSARY_LEVELS, AUTHORIZED_LEVELS, Cells, fit_cells
-from aegis.candidates.sanitizers.cones import UNDECIDED
-from aegis.candidates.sanitizers.costs import LogCost, MatrixCost, SquaredCost, zero_one
-from aegis.candidates.sanitizers.determined import (
+from aegis.candidates.sanitizers.audited_column import (
     CERTAIN_CAP,
     VALUE_CAP,
+    AuthorizedGroup,
+    Fitted,
+    Party,
+    protections,
     refuse_certain,
     refuse_certain_parts,
     too_certain,
     too_certain_part,
 )
-from aegis.candidates.sanitizers.encoding import Encoder
-from aegis.candidates.sanitizers.evaluator import Evaluator
-from aegis.candidates.sanitizers.joint import BETWEEN
-from aegis.candidates.sanitizers.law import estimated_law
+from aegis.candidates.sanitizers.capped_problem import (
+    CappedProblem,
+    LogCost,
+    MatrixCost,
+    SquaredCost,
+    released_loss,
+    zero_one,
+)
+from aegis.candidates.sanitizers.capped_program import CappedOptimum, most_any_release_leaves, solve_or_none
+from aegis.candidates.sanitizers.caps import CERTAIN, Caps
+from aegis.candidates.sanitizers.encoding import BETWEEN, Encoder
+from aegis.candidates.sanitizers.evaluator import Evaluator, Split
+from aegis.candidates.sanitizers.law import UNDECIDED, estimated_law, nearly_sure
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism
-from aegis.candidates.sanitizers.nearly_sure import nearly_sure
 from aegis.candidates.sanitizers.number_column import residual_variance, with_known_channel
 from aegis.candidates.sanitizers.posterior import Certainty
 from aegis.candidates.sanitizers.proof import Proof, adversary_proofs, figures_over_set, law_free_figures
-from aegis.candidates.sanitizers.split import Split
-from aegis.candidates.sanitizers.symbol_column import SymbolColumn
+from aegis.candidates.sanitizers.symbol_column import (
+    ADVERSARY_LEVELS,
+    AUTHORIZED_LEVELS,
+    Cells,
+    SymbolColumn,
+    fit_cells,
+)
 from aegis.candidates.sanitizers.symbol_tuning import TunedRelease, or_trained, tuned
 from aegis.errors import SanitizerError, VerificationError
 
@@ -172,17 +182,10 @@ def _problem(column: SymbolColumn, split: Split, cells: Sequence[Cells], caps: C
     rows = split.counted
     coded = [cell.of(side[rows]) for cell, side in zip(cells, split.sides, strict=True)]
     law = estimated_law(
-        column.codes[rows],
-        coded[: split.groups],
-        coded[split.groups :],
-        size=column.size,
-        confidence=1 - _DOUBT,
+        column.codes[rows], coded[: split.groups], coded[split.groups :], size=column.size, confidence=1 - _DOUBT
     )
     return CappedProblem(
-        law=replace(law, events=column.events),
-        cost=column.cost,
-        distortions=split.distortions,
-        caps=caps,
+        law=replace(law, events=column.events), cost=column.cost, distortions=split.distortions, caps=caps
     )
 
 

@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import coo_array, csr_array
 
-from aegis.arrays import Floats
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.capped_problem import CappedProblem, symbol_losses
-from aegis.candidates.sanitizers.cones import Cone, without_rounded_zeros
+from aegis.candidates.sanitizers.law import Cone, without_rounded_zeros
 from aegis.candidates.sanitizers.pricing import Prices
 from aegis.errors import NotConvergedError
 
@@ -199,7 +198,7 @@ class RuleMaster(Master):
         rows, columns, values = [], [], []
         row = 0
 
-        def put(r: NDArray[np.int64], c: NDArray[np.int64], v: Floats) -> None:
+        def put(r: Ints, c: Ints, v: Floats) -> None:
             rows.append(r)
             columns.append(c)
             values.append(v)
@@ -247,10 +246,7 @@ class RuleMaster(Master):
 
 
 def _sparse(
-    rows: Sequence[NDArray[np.int64]],
-    columns: Sequence[NDArray[np.int64]],
-    values: Sequence[Floats],
-    shape: tuple[int, int],
+    rows: Sequence[Ints], columns: Sequence[Ints], values: Sequence[Floats], shape: tuple[int, int]
 ) -> csr_array:
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
     return coo_array(entries, shape=shape).tocsr()

@@ -18,13 +18,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.belief_bound import most_a_belief_is_worth
 from aegis.candidates.sanitizers.capped_master import Master, MixtureMaster, RuleMaster
-from aegis.candidates.sanitizers.capped_problem import CappedProblem
-from aegis.candidates.sanitizers.cones import Cone, cone_of
-from aegis.candidates.sanitizers.costs import LogCost, MatrixCost
-from aegis.candidates.sanitizers.law import Law
-from aegis.candidates.sanitizers.pricing import Prices, best_symbol, most_a_symbol_is_worth, symbol_values
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, LogCost, MatrixCost
+from aegis.candidates.sanitizers.law import Cone, Law, cone_of
+from aegis.candidates.sanitizers.pricing import (
+    Prices,
+    best_symbol,
+    most_a_belief_is_worth,
+    most_a_symbol_is_worth,
+    symbol_values,
+)
 from aegis.errors import SanitizerError
 
 _POOL = 600  # symbols that are tried without a program

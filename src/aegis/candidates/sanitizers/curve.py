@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from aegis.candidates.sanitizers.audit import AuditReport
-from aegis.candidates.sanitizers.exposure import Exposure
+from aegis.arrays import Floats
+from aegis.candidates.sanitizers.audit import AuditReport, Exposure
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
 from aegis.result import UNWRITTEN, Result, plain
@@ -52,7 +49,7 @@ class CurvePoint:
     baselines: dict[str, float] = field(default_factory=dict)
     mixture: Mixture | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
     learned_mixture: Mixture | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
-    table: NDArray[np.float64] | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
+    table: Floats | None = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
 
     @classmethod
     def audited(cls, report: AuditReport, **figures: Any) -> CurvePoint:

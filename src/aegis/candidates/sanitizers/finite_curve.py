@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aegis.arrays import Floats
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audit import AuditReport, Evidence, audit, verify
 from aegis.candidates.sanitizers.curve import Curve, CurvePoint, check_counts, targets
-from aegis.candidates.sanitizers.finite import FiniteProblem, draw, release_loss
-from aegis.candidates.sanitizers.finite_program import optimum
+from aegis.candidates.sanitizers.finite import FiniteProblem, draw, optimum, release_loss
 from aegis.candidates.sanitizers.mechanism import draw_symbols
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import SanitizerError
@@ -59,13 +57,7 @@ def finite_curve(
             trained = train_finite(problem, targets=aims, symbols=width, trials=trials, seed=seed)
         else:
             trained = train_finite_from_rows(
-                problem,
-                targets=aims,
-                symbols=width,
-                trials=trials,
-                settings=networks,
-                seed=seed,
-                progress=progress,
+                problem, targets=aims, symbols=width, trials=trials, settings=networks, seed=seed, progress=progress
             )
         releases = [trained.best(point) for point in range(points)]
         learned = [float(problem.losses_of(release).min()) for release in releases]
@@ -86,10 +78,7 @@ def finite_curve(
                 ratio=report.worst / theory,
                 method=("program" if trials == 0 else "learned" if networks is None else "learned from rows"),
                 learned=learned[number],
-                baselines={
-                    "program": programs[number].worst,
-                    "any_alphabet": optimum(problem, distortion=aim).worst,
-                },
+                baselines={"program": programs[number].worst, "any_alphabet": optimum(problem, distortion=aim).worst},
                 table=release,
             )
         )
@@ -111,7 +100,7 @@ def audit_release(
     x, y, zs = draw(problem, rows, rng=rng)
     f = draw_symbols(release, x, rng)
 
-    def evidence(side: NDArray[np.int64], channel: Floats, cost: Floats) -> Evidence:
+    def evidence(side: Ints, channel: Floats, cost: Floats) -> Evidence:
         joint = np.einsum("x,xf,xs->xfs", problem.prior, release, channel)
         rule = np.einsum("xg,xfs->gfs", cost, joint).argmin(axis=0)
 

@@ -1,10 +1,14 @@
-"""Finding a mechanism for a column of a table, and measuring what it protects before anything is written.
+"""Finding a mechanism for one column of a table, or for several, and measuring what it protects before it is written.
 
 The mechanism sees the private column alone, so a saved one needs no side information. A number without caps gets a
 mixture of plain releases that was tried on the table (`number_column`); a category, and a number under caps, the
 program under caps (`capped_column`). In every case the audit has the last word: the reconstructor that the authorised
 party will hold must meet the distortion on rows of its own, and among the attackers is always the one that knows the
 mechanism, the exact posterior on the column's own values.
+
+Several columns, each told to the authorised party, each hidden from the adversaries, are fitted one after the other,
+and the parties of each see the releases before it. Then every column is audited once more with all releases in sight:
+what is reported is the smaller loss, the larger certainty.
 """
 
 from __future__ import annotations
@@ -18,18 +22,19 @@ from numpy.typing import NDArray
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers import attackers
-from aegis.candidates.sanitizers.audit import MINIMUM_ROWS
-from aegis.candidates.sanitizers.audited_column import Fitted
+from aegis.candidates.sanitizers.audit import MINIMUM_ROWS, PartyAudit
+from aegis.candidates.sanitizers.audited_column import Fitted, refuse_certain
 from aegis.candidates.sanitizers.capped_column import fit_bins, fit_category
 from aegis.candidates.sanitizers.caps import DEFAULT_POSTERIOR, Caps
-from aegis.candidates.sanitizers.encoding import Encoder, refuse_copies, refuse_missing
+from aegis.candidates.sanitizers.encoding import Columns, Encoder, refuse_copies, refuse_missing
+from aegis.candidates.sanitizers.evaluator import Drawn, Evaluator, Split, Training
 from aegis.candidates.sanitizers.gaussian import check_distortion
-from aegis.candidates.sanitizers.mechanism import numbers
+from aegis.candidates.sanitizers.mechanism import CategoryMechanism, as_side, numbers, release_matrix, true_values
 from aegis.candidates.sanitizers.number_column import Family, fit_number
-from aegis.candidates.sanitizers.split import Split, Training
+from aegis.candidates.sanitizers.posterior import Certainty
 from aegis.errors import SanitizerError
+from aegis.progress import Progress
 
-Columns = Mapping[str, NDArray[Any]]
 FEW_CATEGORIES = 12  # whole numbers with no more values are categories
 MOST_CATEGORIES = 60
 _ROWS_A_CATEGORY = 25
@@ -150,3 +155,167 @@ def _checked(private: NDArray[Any], column: str, groups: Sequence[Columns], adve
             f"column '{column}' has {distinct} categories; group them into at most {most} before sanitizing"
         )
     return "category"
+
+
+def fit_together(
+    private: Columns,
+    *,
+    authorized: Columns,
+    adversaries: Sequence[Columns],
+    distortions: Mapping[str, float],
+    also: Sequence[tuple[Columns, Mapping[str, float]]] = (),
+    family: Family = "capped",
+    caps: Caps | None = None,
+    costs: Mapping[str, Floats] | None = None,
+    log: bool = False,
+    parts: Mapping[str, Sequence[str]] | None = None,
+    training: Training | None = None,
+    names: Sequence[str] | None = None,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    quick: bool = False,
+) -> tuple[Fitted, ...]:
+    """A mechanism for each private column, audited against parties that see every release.
+
+    ``distortions`` holds what the authorised party may have for each column; with all releases in sight it has at most
+    that. ``also`` are further authorised groups, what each knows and what it may have for each column. ``costs`` and
+    ``parts`` are those of columns that are tuples, ``log`` counts errors on categories in bits (logarithmic
+    loss). A single column is simply fitted.
+    """
+    if not private:
+        raise SanitizerError("name at least one private column")
+    groups = [authorized, *(columns for columns, _ in also)]
+    for column in private:
+        if any(column in side for side in (*groups, *adversaries)):
+            raise SanitizerError(f"column '{column}' is private and cannot be side information")
+    for number, side in enumerate(adversaries, start=1):
+        if any(group and set(group) <= set(side) for group in groups):
+            raise SanitizerError(
+                f"adversary {number} knows every column of the authorised party: whatever one can tell from the "
+                "release, so can the other; give the authorised party a column of its own"
+            )
+    fits: list[Fitted] = []
+    seen: dict[str, NDArray[Any]] = {}
+    steps = len(private) + (len(private) > 1)
+    for number, (column, values) in enumerate(private.items()):
+        if progress is not None:
+            progress(number, steps, f"fitting {column}")
+        fitted = fit(
+            values,
+            column=column,
+            authorized={**authorized, **seen},
+            adversaries=[{**side, **seen} for side in adversaries],
+            distortion=distortions[column],
+            also=[({**columns, **seen}, allowed[column]) for columns, allowed in also],
+            family=family,
+            caps=caps,
+            cost=(costs or {}).get(column),
+            log=log,
+            parts=(parts or {}).get(column, ()),
+            training=training,
+            names=names,
+            rng=rng,
+            quick=quick,
+        )
+        fits.append(fitted)
+        seen |= as_side(fitted.mechanism.apply(values, rng=rng))
+    if len(fits) == 1:
+        return tuple(fits)
+    if progress is not None:
+        progress(steps - 1, steps, "auditing together")
+    return audited_together(fits, private, parties=(*groups, *adversaries), names=names, rng=rng, quick=quick)
+
+
+def audited_together(
+    fitted: Sequence[Fitted],
+    private: Columns,
+    *,
+    parties: Sequence[Columns],
+    names: Sequence[str] | None,
+    rng: np.random.Generator,
+    quick: bool = False,
+) -> tuple[Fitted, ...]:
+    """Mechanisms of several columns before ``parties`` (authorised groups first) that see every release.
+
+    Raises where all releases together determine more records of a column than the cap allows.
+    """
+    releases = {f.mechanism.column: f.mechanism.apply(private[f.mechanism.column], rng=rng) for f in fitted}
+    return tuple(_audited(f, private, releases, parties, names, rng, quick=quick) for f in fitted)
+
+
+def _audited(
+    fitted: Fitted,
+    private: Columns,
+    releases: Mapping[str, Columns],
+    parties: Sequence[Columns],
+    names: Sequence[str] | None,
+    rng: np.random.Generator,
+    *,
+    quick: bool,
+) -> Fitted:
+    """The same mechanism before parties that see the releases of the other columns too."""
+    column, mechanism = fitted.mechanism.column, fitted.mechanism
+    values = private[column]
+    others = {
+        name: part
+        for other, released in releases.items()
+        if other != column
+        for name, part in as_side(released).items()
+    }
+    order = rng.permutation(len(values))
+    seeing = [{**side, **others} for side in parties]
+    sides = [Encoder.fit(side, party="a").matrix(side, rows=len(values))[order] for side in seeing]
+    split = Split(
+        column=column,
+        sides=sides,
+        names=attackers.available() if names is None else tuple(names),
+        rng=rng,
+        quick=quick,
+        distortions=tuple(group.distortion for group in fitted.groups),
+        log=fitted.loss == "log",
+    )
+    truth = true_values(mechanism, values)[order]
+    codes = None
+    if isinstance(mechanism, CategoryMechanism):
+        codes = truth.astype(np.int64)
+        evaluator = Evaluator.of_category(split, codes, size=len(mechanism.values))
+    else:
+        evaluator = Evaluator.of_number(split, truth)
+    drawn = Drawn(mechanism, release_matrix(mechanism, releases[column])[order])
+    protection = tuple(
+        replace(by_itself, after=_worse(now, by_itself.after))
+        for now, by_itself in zip(evaluator.certainties(drawn), fitted.protection, strict=True)
+    )
+    refuse_certain(
+        column,
+        [party.before for party in protection],
+        [party.after for party in protection],
+        codes=None if codes is None else codes[split.measured],
+    )
+    report = evaluator.audited(drawn)
+    alone = fitted.audit
+    report = replace(
+        report,
+        distortion=_better(report.distortion, alone.distortion),
+        adversaries=tuple(map(_better, report.adversaries, alone.adversaries)),
+        exposure=replace(
+            max(report.exposure, alone.exposure, key=lambda exposure: exposure.pinned_share),
+            reference_pinned_share=alone.exposure.reference_pinned_share,
+        ),
+    )
+    return replace(fitted, audit=report, protection=protection, method=f"{fitted.method}, together")
+
+
+def _better(first: PartyAudit, other: PartyAudit) -> PartyAudit:
+    return min(first, other, key=lambda party: party.loss)
+
+
+def _worse(first: Certainty, other: Certainty) -> Certainty:
+    """The more that either of two says of single records."""
+    return Certainty(
+        certain=max(first.certain, other.certain),
+        by_value=tuple(max(pair) for pair in zip(first.by_value, other.by_value, strict=True)),
+        epsilons=first.epsilons,
+        pinned=tuple(max(pair) for pair in zip(first.pinned, other.pinned, strict=True)),
+        loss=min(first.loss, other.loss),
+    )

@@ -1,30 +1,47 @@
 """A mechanism for a column of a table: applied to rows, old or new, and kept on disk. It sees the private column alone.
 
-A model is one file of arrays (`array_file`), whose header names the format's version; a file of another version is
-refused.
+A model is one file of arrays with a JSON header (.npz), readable without running any code: nothing in it is a pickle.
+The header names the format's version; a file of another version is refused.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.sanitizers.array_file import UNREADABLE, Array, read_arrays, write_arrays
-from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
-from aegis.candidates.sanitizers.encoding import refuse_missing
-from aegis.candidates.sanitizers.joint import Parts, Ranges
-from aegis.candidates.sanitizers.learned import Learned
+from aegis.candidates.sanitizers.attackers import with_flags
+from aegis.candidates.sanitizers.components import Component, Erasure, Learned, Modulo, Noise
+from aegis.candidates.sanitizers.encoding import Columns, Parts, Ranges, refuse_missing
 from aegis.candidates.sanitizers.mixtures import Mixture
 from aegis.errors import SanitizerError
 
+Array = NDArray[Any]
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError)
+"""What reading such a file raises, or its content, where it is another file or a damaged one."""
 FORMAT = "aegis-sanitizer"
 VERSION = 3  # 1 knew no recipients, and its components might have no width at all; 2 knew one authorised group
+
+
+def write_arrays(stream: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write the arrays, and the header among them."""
+    described = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(stream, allow_pickle=False, **arrays, header=described)
+
+
+def read_arrays(path: Path) -> tuple[Any, dict[str, Array]]:
+    """The header and the arrays; raises FileNotFoundError, or one of `UNREADABLE`."""
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    return json.loads(arrays["header"].tobytes().decode()), arrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,3 +314,33 @@ def _component(entry: dict[str, Any], prefix: str, arrays: dict[str, Array]) -> 
             return Learned(layers=layers, **{name: float(entry[name]) for name in ("center", "scale", "mean", "std")})
         case _:
             raise ValueError
+
+
+def symbol_matrix(mechanism: CategoryMechanism | BinMechanism, symbols: Ints) -> Floats:
+    """Symbols as numbers: the code and, for a number, one flag for each symbol, as a mixture has them."""
+    if isinstance(mechanism, CategoryMechanism):
+        return symbols[:, None].astype(np.float64)
+    return with_flags(symbols.astype(np.float64), symbols, mechanism.release.shape[1])
+
+
+def as_side(released: Columns) -> dict[str, NDArray[Any]]:
+    """A release as columns that others see; which component was drawn is a name, not a number."""
+    return {name: part if part.dtype.kind == "f" else part.astype(str) for name, part in released.items()}
+
+
+def release_matrix(mechanism: Mechanism, released: Columns) -> Floats:
+    """A release as numbers: the code of a symbol, or a value with one flag for each component."""
+    first = released[mechanism.released_columns[0]]
+    if isinstance(mechanism, CategoryMechanism | BinMechanism):
+        return symbol_matrix(mechanism, np.array([int(str(symbol)[1:]) for symbol in first]))
+    component = np.zeros(len(first), dtype=np.int64)
+    if len(mechanism.released_columns) > 1:
+        component = released[mechanism.released_columns[1]].astype(np.int64)
+    return with_flags(np.nan_to_num(first.astype(np.float64)), component, len(mechanism.mixture.weights))
+
+
+def true_values(mechanism: Mechanism, values: NDArray[Any]) -> Floats:
+    """The private values as numbers: themselves, or the codes of categories."""
+    if not isinstance(mechanism, CategoryMechanism):
+        return numbers(values, mechanism.column)
+    return np.searchsorted(np.array(mechanism.values), values.astype(str)).astype(np.float64)

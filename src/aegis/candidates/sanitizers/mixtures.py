@@ -14,10 +14,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, linprog
 
-from aegis.arrays import Floats
+from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.components import Component, Erasure, Modulo, Noise
 from aegis.errors import NotConvergedError, SanitizerError
 
@@ -29,7 +28,7 @@ _PERIODS, _BLURS = 56, 28  # of the grid
 class Released:
     """A sanitized column: which component was drawn for each record, and what it released."""
 
-    component: NDArray[np.int64]
+    component: Ints
     value: Floats
 
 

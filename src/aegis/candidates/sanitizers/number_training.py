@@ -18,11 +18,19 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.checkpoint import Checkpoint, run_name
 from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.networks import descend, forward, initial, optimizer_state, optimizer_step
-from aegis.candidates.sanitizers.starts import Start, period_for, start_weights, starts_for
-from aegis.candidates.sanitizers.training_settings import Sample, TrainingSettings, Watch
+from aegis.candidates.sanitizers.training_settings import (
+    Checkpoint,
+    Sample,
+    Start,
+    TrainingSettings,
+    Watch,
+    period_for,
+    run_name,
+    start_weights,
+    starts_for,
+)
 from aegis.errors import SanitizerError
 from aegis.progress import Progress
 
@@ -147,12 +155,7 @@ def train(
 
 
 def _checkpoint(
-    path: Path,
-    run: _Run,
-    targets: Sequence[float],
-    trials: int,
-    caps: Sequence[Sequence[float]] | None,
-    seed: int,
+    path: Path, run: _Run, targets: Sequence[float], trials: int, caps: Sequence[Sequence[float]] | None, seed: int
 ) -> Checkpoint:
     if run.settings.keep_epochs:
         raise SanitizerError("a training that keeps every epoch has no checkpoint; train it in one go")
@@ -312,10 +315,7 @@ def _figures(run: _Run, state: Any, x: Any, sides: list[Any], noise: Any) -> tup
     f = run.release(state["privatizer"], x, noise)
     erased = run.erased(state["privatizer"])
     raw = jnp.stack([run.player_loss(p, f, s, x) for p, s in zip(state["players"], sides, strict=True)])
-    return (
-        (1 - erased) * raw[0] + erased * run.blank_distortion,
-        (1 - erased) * raw[1:] + erased * run.blank_losses,
-    )
+    return ((1 - erased) * raw[0] + erased * run.blank_distortion, (1 - erased) * raw[1:] + erased * run.blank_losses)
 
 
 def _move_privatizer(run: _Run, state: Any, aim: Any, batch: Any, rate: Any) -> Any:

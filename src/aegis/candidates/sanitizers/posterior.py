@@ -19,8 +19,8 @@ from scipy.optimize import minimize
 from aegis.arrays import Floats, Ints
 from aegis.candidates.sanitizers.attackers import View, bits
 from aegis.candidates.sanitizers.caps import CERTAIN
-from aegis.candidates.sanitizers.joint import split_tuples
-from aegis.candidates.sanitizers.learned import apply_layers
+from aegis.candidates.sanitizers.components import apply_layers
+from aegis.candidates.sanitizers.encoding import split_tuples
 from aegis.candidates.sanitizers.mechanism import BinMechanism, CategoryMechanism, Mechanism, ranges_in
 from aegis.candidates.sanitizers.mixtures import Released
 
@@ -268,13 +268,7 @@ def fit_number_belief(side: Floats, x: Floats, *, column: Floats, quick: bool = 
 
 
 def fit_category_belief(
-    side: Floats,
-    codes: Ints,
-    *,
-    size: int,
-    quick: bool = False,
-    cost: Floats | None = None,
-    log: bool = False,
+    side: Floats, codes: Ints, *, size: int, quick: bool = False, cost: Floats | None = None, log: bool = False
 ) -> Belief:
     """A belief about a category, given as codes 0 … size − 1."""
     counts = np.bincount(codes, minlength=size) + 0.5

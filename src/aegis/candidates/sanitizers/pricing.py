@@ -1,8 +1,14 @@
-"""What one more symbol would be worth to the program under caps, at the program's prices.
+"""What one more symbol would be worth to the program under caps, at the program's prices, and at most.
 
 For a fixed rule of the authorised groups the worth is concave in the symbol, and its best symbol is a small linear
 program. Over all rules it is a mixed-integer program; whatever that leaves open after its time is still a bound.
-Under the logarithmic loss a rule is a belief, of which there is a continuum: `belief_bound` has the bound for that.
+
+Under the logarithmic loss a rule is a belief, of which there is a continuum: there the simplex of all symbols is
+divided. At given prices the worth of a symbol is linear, plus the adversaries' entropies, less those of the authorised
+groups. Entropies are concave. On a simplex of symbols an adversary's lies below its tangent at the middle, and a
+group's above the mean of those at the corners; so the worth lies below a linear function, whose largest value is at a
+corner. Both gaps shrink with the square of the width. Simplices with the largest bound are halved until no symbol can
+be worth anything, or they are too many; what is left open then is part of the bound, which holds either way.
 """
 
 from __future__ import annotations
@@ -10,17 +16,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array
 
-from aegis.arrays import Floats
-from aegis.candidates.sanitizers.capped_problem import CappedProblem, symbol_losses
-from aegis.candidates.sanitizers.cones import Cone
-from aegis.candidates.sanitizers.costs import MatrixCost
+from aegis.arrays import Flags, Floats, Ints
+from aegis.candidates.sanitizers.capped_problem import CappedProblem, MatrixCost, symbol_losses
+from aegis.candidates.sanitizers.law import Cone
 
 _TURNS = 8  # of a search for a symbol under losses that are no matrix
 _MOST_CHOICES = 900  # binary variables that a bound is sought with
+_HALVED = 200_000  # simplices in all
+_AT_ONCE = 4_000
+_ENOUGH = 5e-4  # of the loss without a release: a bound that close ends the search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +72,7 @@ def best_symbol(problem: CappedProblem, cone: Cone, prices: Prices, start: Float
     return symbol, value
 
 
-def _adversary_lines(problem: CappedProblem, tables: Floats, near: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def _adversary_lines(problem: CappedProblem, tables: Floats, near: Floats) -> tuple[Floats, Ints]:
     """What an adversary's loss lies below, and in which cell: tangents everywhere, and those at symbols ``near``.
 
     The guesses of a matrix are all there are; any other cost has a tangent of its own at every symbol.
@@ -136,14 +143,14 @@ def most_a_symbol_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *
     objective = np.zeros(width)
     objective[:size] = -prices.values
     objective[block:first_piece] = -weights
-    rows: list[NDArray[np.int64]] = []
-    columns: list[NDArray[np.int64]] = []
+    rows: list[Ints] = []
+    columns: list[Ints] = []
     values: list[Floats] = []
     lows: list[Floats] = []
     highs: list[Floats] = []
     row = 0
 
-    def put(dense: Floats, at: NDArray[np.int64], low: float, high: float) -> None:
+    def put(dense: Floats, at: Ints, low: float, high: float) -> None:
         nonlocal row
         r, c = np.nonzero(dense)
         rows.append(row + r)
@@ -197,3 +204,84 @@ def most_a_symbol_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *
     else:
         reached = solution.fun if solution.success else None
     return float("inf") if reached is None or not np.isfinite(reached) else -float(reached)
+
+
+def most_a_belief_is_worth(problem: CappedProblem, cone: Cone, prices: Prices, *, most_halved: int = _HALVED) -> float:
+    """No symbol of share 1 inside the cone is worth more than this."""
+    size, prior = problem.law.size, problem.law.prior
+    enough = _ENOUGH * problem.scale
+    corners = (np.eye(size) / prior)[None]
+    worth = _without_adversaries(problem, prices, corners[0])[None]
+    bounds = _bounds(problem, prices, corners, worth)
+    done = 0
+    while bounds.size and bounds.max() > enough and done < most_halved:
+        most = min(_AT_ONCE, bounds.size)
+        chosen = np.argpartition(-bounds, most - 1)[:most]
+        chosen = chosen[bounds[chosen] > enough]
+        done += chosen.size
+        new_corners, new_worth = _halved(problem, prices, corners[chosen], worth[chosen])
+        inside = ~_outside(cone, new_corners)
+        new_corners, new_worth = new_corners[inside], new_worth[inside]
+        # what holds for a simplex holds for its halves
+        new_bounds = np.minimum(_bounds(problem, prices, new_corners, new_worth), np.tile(bounds[chosen], 2)[inside])
+        rest = np.ones(bounds.size, dtype=bool)
+        rest[chosen] = False
+        corners = np.concatenate([corners[rest], new_corners])
+        worth = np.concatenate([worth[rest], new_worth])
+        bounds = np.concatenate([bounds[rest], new_bounds])
+    return float(bounds.max(initial=0.0))
+
+
+def _halved(problem: CappedProblem, prices: Prices, corners: Floats, worth: Floats) -> tuple[Floats, Floats]:
+    """Each simplex as two, divided in the middle of its longest edge."""
+    prior = problem.law.prior
+    shares = corners * prior  # posteriors, in which edges are measured
+    lengths = ((shares[:, :, None, :] - shares[:, None, :, :]) ** 2).sum(axis=3)
+    longest = lengths.reshape(len(corners), -1).argmax(axis=1)
+    first, second = np.divmod(longest, corners.shape[1])
+    rows = np.arange(len(corners))
+    middle = (corners[rows, first] + corners[rows, second]) / 2
+    of_middle = _without_adversaries(problem, prices, middle)
+    made_corners, made_worth = [], []
+    for replaced in (first, second):
+        child, child_worth = corners.copy(), worth.copy()
+        child[rows, replaced], child_worth[rows, replaced] = middle, of_middle
+        made_corners.append(child)
+        made_worth.append(child_worth)
+    return np.concatenate(made_corners), np.concatenate(made_worth)
+
+
+def _bounds(problem: CappedProblem, prices: Prices, corners: Floats, worth: Floats) -> Floats:
+    middle = corners.mean(axis=1)
+    slope = np.zeros_like(middle)
+    for weight, table in zip(prices.adversaries, problem.law.adversaries, strict=True):
+        if weight > 0:
+            costs = problem.cost.best(middle[:, None, :] * table.T)
+            slope += weight * (costs * table.T).sum(axis=1)
+    return np.asarray((worth + np.einsum("ncx,nx->nc", corners, slope)).max(axis=1))
+
+
+def _without_adversaries(problem: CappedProblem, prices: Prices, symbols: Floats) -> Floats:
+    """The worth of symbols but for what adversaries lose: prices of values, less what the groups lose at best."""
+    worth = symbols @ prices.values
+    for weight, table in zip(prices.distortions, problem.law.authorized, strict=True):
+        if weight > 0:
+            worth = worth - weight * _entropy(symbols[:, None, :] * table.T).sum(axis=1)
+    return np.asarray(worth)
+
+
+def _entropy(weights: Floats) -> Floats:
+    """The entropy in bits of unnormalised weights (last axis), times their sum."""
+    total = weights.sum(axis=-1, keepdims=True)
+    shares = np.where(weights > 0, weights / np.maximum(total, 1e-300), 1.0)
+    return np.asarray(-(weights * np.log2(shares)).sum(axis=-1))
+
+
+def _outside(cone: Cone, corners: Floats) -> Flags:
+    """Simplices none of whose symbols satisfies every cap: some row is broken whatever the smallest entry is."""
+    if not len(cone.values):
+        return np.zeros(len(corners), dtype=bool)
+    smallest = (corners @ cone.values.T).min(axis=1)
+    most_least = corners.max(axis=1).min(axis=1)  # the smallest entry of any symbol there is at most this
+    excess = smallest + np.minimum(cone.least, 0.0) * most_least[:, None]
+    return np.asarray((excess > 1e-9).any(axis=1))

@@ -13,18 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from aegis.candidates.sanitizers.array_file import UNREADABLE, Array, read_arrays, write_arrays
 from aegis.candidates.sanitizers.attackers import View
 from aegis.candidates.sanitizers.audited_column import Fitted, Party
 from aegis.candidates.sanitizers.encoding import Encoder
 from aegis.candidates.sanitizers.mechanism import (
+    UNREADABLE,
+    Array,
     CategoryMechanism,
     Mechanism,
+    as_side,
     describe_mechanism,
     mechanism_from,
+    read_arrays,
+    release_matrix,
+    write_arrays,
 )
 from aegis.candidates.sanitizers.posterior import Belief
-from aegis.candidates.sanitizers.together import as_side, release_matrix
 from aegis.errors import SanitizerError
 
 FORMAT = "aegis-reconstructor"

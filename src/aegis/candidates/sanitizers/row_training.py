@@ -3,7 +3,7 @@
 The privatizer gives every private value, which may be a tuple of several columns, a distribution over symbols. Every
 party is a network of its side information, as numbers of any kind, and the symbol. Symbols are not drawn: each is tried
 and weighted by its probability, so that the privatizer's gradient is that of the expected loss. Caps are charged for
-while training and made exact afterwards (`trained_release`). Several starts run as one program.
+while training and made exact afterwards (`symbol_tuning`). Several starts run as one program.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.sanitizers.checkpoint import Checkpoint
-from aegis.candidates.sanitizers.cones import Cone
 from aegis.candidates.sanitizers.jax_extra import jax, jnp
+from aegis.candidates.sanitizers.law import Cone
 from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
+from aegis.candidates.sanitizers.training_settings import Checkpoint, check_counts_of
 from aegis.errors import SanitizerError
 from aegis.progress import Progress
 
@@ -86,9 +86,7 @@ class RowSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("symbols", "trials", "steps", "epochs", "inner_steps", "batch_rows", "hidden"):
-            if getattr(self, name) < 1:
-                raise SanitizerError(f"'{name}' of the training must be at least 1")
+        check_counts_of(self, "symbols", "trials", "steps", "epochs", "inner_steps", "batch_rows", "hidden")
         if self.steps % self.epochs:
             raise SanitizerError("the steps of the training must be a multiple of its epochs")
 

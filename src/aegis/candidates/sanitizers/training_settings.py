@@ -1,26 +1,127 @@
-"""How to train, on what, and when to stop: plain values that need no JAX to be written down and checked."""
+"""How to train, on what, where from, when to stop, and where a run is kept: all that needs no JAX.
+
+Training starts with privatizers that already fold the line, written as weights of the same small network. A
+one-hidden-layer ReLU network is a piecewise linear function of (x, r), so a triangle wave, a steep sawtooth and plain
+noise are all among its weights. Gradient descent from random weights finds the fold only sometimes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from aegis.arrays import Codes, Floats
-from aegis.candidates.sanitizers.starts import STARTS, Start
+from aegis.candidates.sanitizers.components import Modulo
+from aegis.candidates.sanitizers.mechanism import UNREADABLE, read_arrays, write_arrays
+from aegis.data.output import draft_of
 from aegis.errors import SanitizerError
 
+Start = Literal["random", "noise", "fold", "modulo"]
+STARTS: tuple[Start, ...] = ("modulo", "fold", "noise", "random")
+_SPAN = 4.5  # folds are laid this many standard deviations to either side
 Loss = Callable[[Any, Any], Any]
 Optimizer = Literal["adam", "radam"]
 Substitution = Literal["probability", "straight_through", "expected"]
 SUBSTITUTIONS: tuple[Substitution, ...] = ("probability", "straight_through", "expected")
+CHECKPOINT_FORMAT = "aegis-training-state"
+CHECKPOINT_VERSION = 1
+Arrays = Sequence[NDArray[Any]]
+
+
+def period_for(distortion: float, variance: float) -> float:
+    """The period at which ``X mod period`` leaves an observer with this ``variance`` exactly ``distortion``."""
+    deviation = math.sqrt(variance)
+    low, high = 0.05 * deviation, 14.0 * deviation
+
+    def gap(period: float) -> float:
+        return Modulo(period=period).loss(variance) - distortion
+
+    if gap(high) >= 0:
+        return high
+    if gap(low) <= 0:
+        return low
+    return float(brentq(gap, low, high, xtol=1e-3 * deviation))
+
+
+def start_weights(
+    start: Start, *, hidden: int, period: float, noise: float, rng: np.random.Generator
+) -> list[tuple[Floats, Floats]]:
+    """Two layers (weights, bias) of a privatizer of (x, r) with standardised x."""
+    if start == "random":
+        return _random(hidden, rng)
+    layers = _random(hidden, rng)
+    # units beyond the structure stay small, so that training can use them
+    first, bias = layers[0][0].copy(), layers[0][1].copy()
+    last = 0.02 * layers[1][0]
+    pieces = _pieces(start, period, float(rng.uniform(0, period)))
+    # the noise passes through one unit that is linear over its whole range
+    pieces.append((0.0, 1.0, 6.0, noise))
+    if len(pieces) > hidden:
+        raise SanitizerError("the privatizer has too few hidden units for so many folds; raise 'hidden'")
+    for unit, (of_x, of_r, shift, out) in enumerate(pieces):
+        first[:, unit] = (of_x, of_r)
+        bias[unit] = shift
+        last[unit, 0] = out
+    return [(first, bias), (last, np.zeros(1))]
+
+
+def _pieces(start: Start, period: float, phase: float) -> list[tuple[float, float, float, float]]:
+    """Hidden units as (weight of x, weight of r, bias, output weight)."""
+    base = (1.0, 0.0, _SPAN + 1.0, 1.0)
+    if start == "noise":
+        return [base]
+    joints = np.arange(-_SPAN + phase % period, _SPAN, period)
+    if start == "fold":
+        joints = np.arange(-_SPAN + phase % (period / 2), _SPAN, period / 2)
+        signs = -2.0 * (-1.0) ** np.arange(joints.size)
+        return [base, *((1.0, 0.0, -float(j), float(s)) for j, s in zip(joints, signs, strict=True))]
+    steep = 60.0 / period
+    pieces: list[tuple[float, float, float, float]] = [base]
+    for joint in joints:
+        pieces.append((steep, 0.0, -steep * float(joint), -period))
+        pieces.append((steep, 0.0, -steep * float(joint) - 1.0, period))
+    return pieces
+
+
+def _random(hidden: int, rng: np.random.Generator) -> list[tuple[Floats, Floats]]:
+    layers = []
+    for fan_in, fan_out in ((2, hidden), (hidden, 1)):
+        bound = fan_in**-0.5
+        layers.append((rng.uniform(-bound, bound, (fan_in, fan_out)), rng.uniform(-bound, bound, fan_out)))
+    return layers
+
+
+def starts_for(trials: int, allowed: Sequence[Start] = STARTS) -> tuple[Start, ...]:
+    """Which start each trial takes: all allowed ones in turn."""
+    return tuple(allowed[i % len(allowed)] for i in range(trials))
 
 
 def squared_error(truth: Any, guess: Any) -> Any:
     """The loss of the Gaussian case."""
     return (truth - guess) ** 2
+
+
+def check_counts_of(settings: object, *names: str) -> None:
+    """Refuse settings of which one of these counts is below 1."""
+    for name in names:
+        if getattr(settings, name) < 1:
+            raise SanitizerError(f"'{name}' of the training must be at least 1")
+
+
+def _check_ends(penalty: str, patience: int | None) -> None:
+    if penalty not in ("symmetric", "lagrangian"):
+        raise SanitizerError("the penalty must be 'symmetric' or 'lagrangian'")
+    if patience is not None and patience < 1:
+        raise SanitizerError("the patience of the training must be at least one epoch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +155,10 @@ class TrainingSettings:
     loss: Loss = field(default=squared_error)
 
     def __post_init__(self) -> None:
-        for name in ("steps", "epochs", "inner_steps", "batch_rows", "hidden", "player_hidden"):
-            if getattr(self, name) < 1:
-                raise SanitizerError(f"'{name}' of the training must be at least 1")
+        check_counts_of(self, "steps", "epochs", "inner_steps", "batch_rows", "hidden", "player_hidden")
         if self.steps % self.epochs:
             raise SanitizerError("the steps of the training must be a multiple of its epochs")
-        if self.penalty not in ("symmetric", "lagrangian"):
-            raise SanitizerError("the penalty must be 'symmetric' or 'lagrangian'")
-        if self.patience is not None and self.patience < 1:
-            raise SanitizerError("the patience of the training must be at least one epoch")
+        _check_ends(self.penalty, self.patience)
         if not self.starts:
             raise SanitizerError("the training needs at least one kind of start")
 
@@ -152,17 +248,12 @@ class SymbolSettings:
     loss: Loss = field(default=zero_one)
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "steps_per_epoch", "batch_rows", "hidden"):
-            if getattr(self, name) < 1:
-                raise SanitizerError(f"'{name}' of the training must be at least 1")
+        check_counts_of(self, "epochs", "steps_per_epoch", "batch_rows", "hidden")
         if self.symbols < 2:
             raise SanitizerError("a learned release needs at least two symbols")
-        if self.penalty not in ("symmetric", "lagrangian"):
-            raise SanitizerError("the penalty must be 'symmetric' or 'lagrangian'")
+        _check_ends(self.penalty, self.patience)
         if self.substitution not in SUBSTITUTIONS:
             raise SanitizerError(f"the substitution must be one of {', '.join(SUBSTITUTIONS)}")
-        if self.patience is not None and self.patience < 1:
-            raise SanitizerError("the patience of the training must be at least one epoch")
         if min(self.rates) <= 0 or self.rate_slope <= -1:
             raise SanitizerError("learning rates must stay above 0 at every distortion")
 
@@ -191,3 +282,59 @@ class CodedSample:
                 raise SanitizerError("every column needs one code between 0 and its size for each row")
         if np.ptp(self.private) == 0:
             raise SanitizerError("the private column is constant; there is nothing to protect")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """Where a run keeps its state after every epoch; ``run`` tells it from any other run."""
+
+    path: Path
+    run: str
+
+    def save(self, state: Arrays, history: Sequence[Arrays]) -> None:
+        """Write the state and the figures of all epochs so far, whole or not at all."""
+        header = {"format": CHECKPOINT_FORMAT, "version": CHECKPOINT_VERSION, "run": self.run, "epochs": len(history)}
+        arrays = {f"state{number}": part for number, part in enumerate(state)}
+        for number, parts in enumerate(zip(*history, strict=True)):
+            arrays[f"history{number}"] = np.stack(parts)
+        with draft_of(self.path, overwrite=True) as draft, draft.open("wb") as stream:
+            write_arrays(stream, header, arrays)
+
+    def load(self) -> tuple[list[NDArray[Any]], list[tuple[NDArray[Any], ...]]] | None:
+        """State and figures by epoch, or None where there is no file yet."""
+        try:
+            header, arrays = read_arrays(self.path)
+            if (header["format"], header["version"]) != (CHECKPOINT_FORMAT, CHECKPOINT_VERSION):
+                raise SanitizerError(f"{self.path.name} is a checkpoint of another version; name a new file")
+            state = [arrays[f"state{i}"] for i in range(sum(name.startswith("state") for name in arrays))]
+            figures = [arrays[f"history{i}"] for i in range(sum(name.startswith("history") for name in arrays))]
+        except FileNotFoundError:
+            return None
+        except UNREADABLE:
+            raise SanitizerError(f"{self.path.name} is not a checkpoint of a training; name a new file") from None
+        if header["run"] != self.run:
+            raise SanitizerError(
+                f"{self.path.name} is a checkpoint of a run with other settings or data; name a new file"
+            )
+        return state, list(zip(*figures, strict=True))
+
+
+def check_checkpoint(path: Path) -> None:
+    """Refuse a file that no run can go on from, before anything is computed."""
+    if path.exists():
+        try:
+            is_ours = read_arrays(path)[0]["format"] == CHECKPOINT_FORMAT
+        except UNREADABLE:
+            is_ours = False
+        if not is_ours:
+            raise SanitizerError(f"{path.name} is not a checkpoint of a training; name a new file")
+
+
+def run_name(settings: TrainingSettings, *numbers: Any, arrays: Iterable[NDArray[Any]]) -> str:
+    """A digest of all that decides what a run computes."""
+    plain = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "loss"}
+    described = json.dumps([plain, getattr(settings.loss, "__qualname__", ""), numbers], default=str)
+    digest = hashlib.sha256(described.encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

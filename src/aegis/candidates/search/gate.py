@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aegis.arrays import Codes, Ints
-from aegis.candidates.search.classes import Classes, mark_ends, released_labels
+from aegis.candidates.search.classes import Classes, mark_ends, mark_failing, released_labels
 from aegis.candidates.search.objective import Objective
-from aegis.candidates.search.rollup import mark_failing
 from aegis.counts.class_table import ClassTable
 from aegis.counts.grouping import group_keys, needs_sorting, summed
 from aegis.errors import PolicyNotSatisfiedError

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aegis.candidates.search.board import Board, SearchEnd, SearchLimitError
-from aegis.candidates.search.chain import Chain
 from aegis.candidates.search.classes import Classes, Steps
 from aegis.candidates.search.gate import Gate, Weighed
+from aegis.candidates.search.masks import Chain
 from aegis.masking.transition import Partition
 
 Levels = tuple[int, ...]

@@ -1,29 +1,198 @@
-"""Real masks for partitions that a search by cuts found."""
+"""The masks of a column that a search may choose from: its levels, and what a search by cuts found.
+
+The levels of a column lead from the raw value to ``*``, each merging what the one before left apart. A column that came
+without a hierarchy gets automatic ones: numbers go to buckets whose widths double, dates to months, quarters and years,
+texts with an order (months, sizes, intervals) to stretches of it, codes of equal length lose their last characters one
+by one, other texts keep their commonest values and put the rest together.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from aegis.arrays import Codes, Ints
 from aegis.candidates.search.ordering import own_ranks
 from aegis.counts.disclosure_rule import may_name
 from aegis.data.domain import Domain, show
-from aegis.data.hierarchy import TOP
+from aegis.data.hierarchy import TOP, Hierarchy
 from aegis.data.kind import Kind
+from aegis.errors import HierarchyError
 from aegis.masking.grid import edge_between, moment_between
 from aegis.masking.mask import Mask
 from aegis.masking.masks.bucketize import Bucketize
 from aegis.masking.masks.date_ranges import DateRanges
+from aegis.masking.masks.date_truncate import DateTruncate
+from aegis.masking.masks.generalize import Generalize
 from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.regroup import Regroup
+from aegis.masking.masks.stars import StarTrailing
 from aegis.masking.masks.suppress import Suppress
+from aegis.masking.transition import Partition, transition
 from aegis.plural import count
 
+BUCKETS = 16
+"""About how many buckets the finest level of a number has."""
+KEPT = (16, 8, 4, 2)
+"""How many of the commonest values the levels of a text keep apart."""
 SPELLED_OUT = 3
 """Groups of at most so many values are named by all of them, if enough people have each."""
 
 
-def mask_for(domain: Domain, groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Mask:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Level:
+    """One level: its number in the hierarchy, the mask that makes it, and which values it merges."""
+
+    number: int
+    mask: Mask
+    partition: Partition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chain:
+    """The levels of a column, finest first. The first is the raw value, the last has one value only."""
+
+    column: str
+    domain: Domain
+    levels: tuple[Level, ...]
+
+    @classmethod
+    def of_masks(cls, column: str, domain: Domain, masks: Sequence[Mask]) -> Chain:
+        """From masks of growing strength between the raw value and suppression.
+
+        Levels that merge no more than the one before are left out, since no search gains by them. Masks that split
+        what an earlier one merged are refused.
+        """
+        counts = np.ones(domain.size)
+        levels = [Level(number=0, mask=Identity(), partition=Partition.identity(domain))]
+        for number, mask in enumerate([*masks, Suppress()], start=1):
+            partition = transition(mask, domain, counts)
+            assert isinstance(partition, Partition)
+            before = levels[-1].partition
+            if not before.refines(partition):
+                raise HierarchyError(
+                    f"level {number} of column {column!r} splits what level {number - 1} merged; "
+                    "each level must merge values of the level before"
+                )
+            if partition.target.size < before.target.size:
+                everything = partition.target.size == 1
+                levels.append(Level(number=number, mask=Suppress() if everything else mask, partition=partition))
+            if partition.target.size == 1:
+                break
+        return cls(column=column, domain=domain, levels=tuple(levels))
+
+    @classmethod
+    def of_hierarchy(cls, column: str, domain: Domain, hierarchy: Hierarchy) -> Chain:
+        """From a hierarchy that covers the column's values."""
+        hierarchy.check_covers(domain, column=column)
+        masks = [Generalize(level=level, hierarchy=hierarchy) for level in range(1, hierarchy.levels)]
+        return cls.of_masks(column, domain, masks)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        return tuple(level.partition for level in self.levels)
+
+    @property
+    def top(self) -> int:
+        """The position of the last level."""
+        return len(self.levels) - 1
+
+    def hierarchy(self) -> Hierarchy:
+        """The levels as a hierarchy that can be saved, edited and read again; missing values have no line in it."""
+        labels = []
+        for level in self.levels:
+            target = level.partition.target
+            names = [show(value) for value in target.values.tolist()] + [TOP] * target.missing
+            labels.append([names[code] for code in level.partition.codes[: len(self.domain.values)].tolist()])
+        if len(self.levels) == 1 or self.levels[-1].partition.target.kind is not Kind.TEXT:
+            labels.append([TOP] * len(self.domain.values))
+        return Hierarchy.of(zip(*labels, strict=True))
+
+
+def automatic_chain(column: str, domain: Domain, counts: Codes) -> Chain:
+    """The levels of a column whose values occur ``counts`` times, one per code of the domain."""
+    return Chain.of_masks(column, domain, automatic_masks(domain, counts))
+
+
+def automatic_masks(domain: Domain, counts: Codes) -> list[Mask]:
+    """The masks between the raw value and suppression.
+
+    >>> ages = Domain.of(Kind.INTEGER, range(17, 91))
+    >>> [mask.describe() for mask in automatic_masks(ages, np.ones(74, dtype=np.int64))]
+    ['buckets of width 5', 'buckets of width 10', 'buckets of width 20', 'buckets of width 40', 'buckets of width 80']
+    """
+    if domain.kind.is_number:
+        return _buckets(domain)
+    if domain.kind in (Kind.DATE, Kind.TIMESTAMP):
+        units = ("day", "month", "quarter", "year") if domain.kind is Kind.TIMESTAMP else ("month", "quarter", "year")
+        return [DateTruncate(unit=unit) for unit in units]
+    if domain.kind is Kind.TEXT:
+        return _stretches(domain) or _stars(domain) or _commonest(domain, counts)
+    return []
+
+
+def _buckets(domain: Domain) -> list[Mask]:
+    if len(domain.values) < 3:
+        return []
+    spread = float(domain.values[-1]) - float(domain.values[0])
+    if not math.isfinite(spread):
+        return []
+    ten = 10.0 ** math.floor(math.log10(spread / BUCKETS))
+    width = next(step * ten for step in (1, 2, 5, 10) if step * ten >= spread / BUCKETS)
+    if domain.kind is Kind.INTEGER:
+        width = max(width, 2.0)
+    masks: list[Mask] = []
+    while width < 2 * spread and len(masks) < 5:
+        masks.append(Bucketize(width=float(f"{width:.12g}")))
+        width *= 2
+    return masks
+
+
+def _stars(domain: Domain) -> list[Mask]:
+    """For codes: texts of one length with digits in them."""
+    lengths = {len(value) for value in domain.values.tolist()}
+    digits = all(any(letter.isdigit() for letter in value) for value in domain.values.tolist())
+    if len(lengths) != 1 or not digits or len(domain.values) < 3:
+        return []
+    return [StarTrailing(characters=characters) for characters in range(1, lengths.pop())]
+
+
+def _stretches(domain: Domain) -> list[Mask]:
+    """For texts that have an order: neighbours together, twice as many at each level."""
+    ranks = own_ranks(domain)
+    if ranks is None:
+        return []
+    values = [show(domain.values[code]) for code in np.argsort(ranks).tolist()]
+    masks: list[Mask] = []
+    width = 2
+    while width < len(values):
+        parts = [values[start : start + width] for start in range(0, len(values), width)]
+        names = [part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts]
+        masks.append(Regroup(groups=dict(zip(names, parts, strict=True))))
+        width *= 2
+    return masks
+
+
+def _commonest(domain: Domain, counts: Codes) -> list[Mask]:
+    """The commonest values keep their names, the others are one group; which are common is read off the data once."""
+    order = np.argsort(-counts[: len(domain.values)], kind="stable")
+    values = [show(value) for value in domain.values.tolist()]
+    masks: list[Mask] = []
+    for number in KEPT:
+        if number + 2 > len(values):
+            continue
+        names = [values[code] for code in sorted(order[:number].tolist())]
+        rest = "other"
+        while rest in values:
+            rest += "*"
+        masks.append(Regroup(groups={name: [name] for name in names}, other=rest))
+    return masks
+
+
+def mask_for(domain: Domain, groups: Ints, counts: Ints) -> Mask:
     """The mask that puts the codes of a domain together as ``groups`` says; ``counts`` are the people who have each.
 
     One group is suppression, as many groups as values nothing at all. Numbers become buckets, dates and times ranges

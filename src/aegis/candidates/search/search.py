@@ -8,17 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from aegis.candidates.search.automatic import automatic_chain
-from aegis.candidates.search.board import Board, K, SearchEnd, SearchState
-from aegis.candidates.search.chain import Chain
+from aegis.candidates.search.board import Board, Candidate, K, SearchEnd, SearchResult, SearchState
 from aegis.candidates.search.classes import label_counts
-from aegis.candidates.search.cuts import CutSearch
+from aegis.candidates.search.cuts import CutSearch, Grouping
 from aegis.candidates.search.gate import Gate, Out, Outcome
-from aegis.candidates.search.grouped import Grouping
 from aegis.candidates.search.levels import LatticeSearch, Levels
-from aegis.candidates.search.masks import mask_for
+from aegis.candidates.search.masks import Chain, automatic_chain, mask_for
 from aegis.candidates.search.objective import DEFAULT_MEASURE, Objective
-from aegis.candidates.search.result import Candidate, SearchResult
 from aegis.counts.class_table import ClassTable
 from aegis.data.hierarchy import Hierarchy
 from aegis.errors import InputError, LabelError, SummaryError
@@ -103,12 +99,7 @@ def _check(table: ClassTable, label: str, space: str, shortlist: int, seconds: f
 
 
 def _search_levels(
-    gate: Gate,
-    chains: list[Chain],
-    places: int,
-    until: float | None,
-    most_nodes: int | None,
-    progress: Report | None,
+    gate: Gate, chains: list[Chain], places: int, until: float | None, most_nodes: int | None, progress: Report | None
 ) -> SearchResult | None:
     board: Board[Levels] = Board(
         places=places, shown=gate.objective.turned, report=progress, deadline=until, most_nodes=most_nodes
@@ -128,12 +119,7 @@ def _search_cuts(
     gate: Gate, places: int, until: float | None, most_nodes: int | None, progress: Report | None
 ) -> SearchResult | None:
     board: Board[Grouping] = Board(
-        places=places,
-        shape=_shape,
-        shown=gate.objective.turned,
-        report=progress,
-        deadline=until,
-        most_nodes=most_nodes,
+        places=places, shape=_shape, shown=gate.objective.turned, report=progress, deadline=until, most_nodes=most_nodes
     )
     table = gate.table
     cuts = CutSearch(gate=gate, board=board)

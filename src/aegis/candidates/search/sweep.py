@@ -8,11 +8,10 @@ ones; the score is kept up to date on the way and written down wherever the valu
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aegis.arrays import Ints
-from aegis.candidates.search.information import Reals, cell_bits, row_bits
-from aegis.candidates.search.rollup import Codes
+from aegis.arrays import Flags, Floats, Ints
+from aegis.candidates.search.classes import Codes
+from aegis.candidates.search.objective import cell_bits, row_bits
 from aegis.compiled import ZERO, compiled
 
 
@@ -30,10 +29,10 @@ def sweep(
     ends: Ints,
     wanted: Ints,
     least: int,
-    cells: Reals,
-    row_table: Reals,
-    prior: Reals,
-) -> tuple[Reals, Ints, NDArray[np.bool_]]:
+    cells: Floats,
+    row_table: Floats,
+    prior: Floats,
+) -> tuple[Floats, Ints, Flags]:
     """For every place in ``rows`` (tuples by group, then rank) the table cut right after it.
 
     The answers are the leave-one-out bits (failing classes pooled as one), the records in failing classes, and

@@ -10,13 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from aegis.arrays import Codes, Flags, Floats
 from aegis.counts.answer import ARROW_TYPES
 from aegis.counts.cells import Listed
 from aegis.counts.marginals import CodedColumn
 from aegis.data.kind import Kind
 
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
+_TINY = 1e-12
+_FIRST_DAY = datetime.date(1, 1, 1).toordinal() - datetime.date(1970, 1, 1).toordinal()
+_LAST_DAY = datetime.date(9999, 12, 31).toordinal() - datetime.date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -133,12 +135,7 @@ def spread_points(strata: Codes, rng: np.random.Generator) -> Floats:
     return points
 
 
-_TINY = 1e-12
-_FIRST_DAY = datetime.date(1, 1, 1).toordinal() - datetime.date(1970, 1, 1).toordinal()
-_LAST_DAY = datetime.date(9999, 12, 31).toordinal() - datetime.date(1970, 1, 1).toordinal()
-
-
-def _typed(numbers: Floats, kind: Kind, missing: NDArray[np.bool_]) -> pa.Array:
+def _typed(numbers: Floats, kind: Kind, missing: Flags) -> pa.Array:
     if kind is Kind.REAL:
         return pa.array(numbers, mask=missing)
     if kind is Kind.DATE:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis.candidates.synthesis.accounting import Account, Promise
 from aegis.candidates.synthesis.attribute import Attribute
 from aegis.candidates.synthesis.declared import DeclaredValues, PublicDomain
-from aegis.candidates.synthesis.noise import SeededNoise
+from aegis.candidates.synthesis.measuring import Account, Promise, SeededNoise
 from aegis.candidates.synthesis.synthesizer import Model, Settings, learn
 from aegis.counts.answer import to_numpy
 from aegis.counts.cells import Listed, numbers_of

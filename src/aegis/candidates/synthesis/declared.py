@@ -12,6 +12,8 @@ A domain file is YAML::
       - {age: {below: 14}, married: "yes"}
 
 Numbers outside a declared range count as its nearest end. A list is complete unless it holds ``(other)``.
+
+Combinations that are declared impossible.
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aegis.counts.cells import MOST_DECIMALS, number_from
+import numpy as np
+import pyarrow as pa
+
+from aegis.arrays import Flags
+from aegis.counts.answer import to_numpy
+from aegis.counts.cells import MOST_DECIMALS, number_from, numbers_of
 from aegis.counts.protect import OTHER
 from aegis.data.domain import show
 from aegis.data.hierarchy import Hierarchy
@@ -220,3 +227,52 @@ def check_purpose(purpose: str, label: str | None) -> None:
     """Raise if the purpose needs a label and there is none."""
     if purpose == "label" and label is None:
         raise OptionError("a table for predicting needs a label; name one with --label, or use --purpose general")
+
+
+def possible(table: pa.Table, impossible: Sequence[Sequence[Condition]]) -> Flags:
+    """Which rows match none of the combinations; one that names a column that is not there matches nothing."""
+    allowed = np.ones(len(table), dtype=bool)
+    for rule in impossible:
+        if any(condition.column not in table.column_names for condition in rule):
+            continue
+        matched = np.ones(len(table), dtype=bool)
+        for condition in rule:
+            matched &= _matches(table[condition.column], condition)
+        allowed &= ~matched
+    return allowed
+
+
+def _matches(column: pa.ChunkedArray, condition: Condition) -> Flags:
+    kind = _kind(column.type)
+    present, values = to_numpy(column, kind)
+    if kind.is_ordered:
+        numbers = numbers_of(values, kind)
+        met = (
+            np.isin(numbers, np.array(condition.values, dtype=np.float64))
+            if condition.values
+            else np.ones(len(numbers), dtype=bool)
+        )
+        if condition.low is not None:
+            met &= numbers >= condition.low
+        if condition.high is not None:
+            met &= numbers < condition.high
+    else:
+        listed = set(condition.values)
+        met = np.array([value in listed for value in values.tolist()], dtype=bool)
+    matched = np.zeros(len(column), dtype=bool)
+    matched[present] = met
+    return matched
+
+
+def _kind(declared: pa.DataType) -> Kind:
+    if pa.types.is_boolean(declared):
+        return Kind.BOOLEAN
+    if pa.types.is_integer(declared):
+        return Kind.INTEGER
+    if pa.types.is_floating(declared):
+        return Kind.REAL
+    if pa.types.is_date(declared):
+        return Kind.DATE
+    if pa.types.is_timestamp(declared):
+        return Kind.TIMESTAMP
+    return Kind.TEXT

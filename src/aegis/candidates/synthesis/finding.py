@@ -14,19 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aegis.arrays import Floats, Ints
 from aegis.candidates.synthesis.attribute import Attribute, NumberCells
-from aegis.candidates.synthesis.binning import cut_bins
+from aegis.candidates.synthesis.binning import CLEAR, cut_bins, occupied, standing_together
 from aegis.candidates.synthesis.declared import DeclaredRange, DeclaredValues
 from aegis.candidates.synthesis.measuring import Measurer
-from aegis.candidates.synthesis.occupied import CLEAR, occupied, standing_together
 from aegis.counts.cells import MOST_DECIMALS, Decimals, Grid, Listed, Magnitudes, Steps
 from aegis.counts.marginals import CodedColumn, Counter
 from aegis.counts.protect import OTHER
 from aegis.data.kind import Kind
 from aegis.data.schema import Column
 from aegis.errors import DataError
-
-Floats = NDArray[np.float64]
 
 AT_LEAST = 10
 """Values that fewer records have are not looked at: an engine need not hand over a column of free text."""
@@ -51,7 +49,7 @@ class Context:
     """What cells are counted by beside themselves: the label, its codes merged into ``groups``."""
 
     label: Attribute
-    groups: NDArray[np.int64]
+    groups: Ints
 
     @property
     def size(self) -> int:
@@ -73,54 +71,186 @@ class LeftOut:
     reason: str
 
 
-def find_attribute(
-    counter: Counter,
-    column: Column,
-    declared: DeclaredValues | DeclaredRange | None,
-    measurer: Measurer,
-    *,
-    rho: float,
-    delta: float,
-    context: Context | None,
-    least: float,
-    now: bool,
-) -> Attribute | LeftOut:
-    """The attribute of a column, for at most ``rho`` and ``delta``; bins hold about ``least`` records or more.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sizes:
+    """From where to where numbers lie, and the powers of two between at which they are cut first."""
 
-    Whether listed values are all is measured ``now``, or left to whoever measures the attribute (`settled`).
-    """
-    if isinstance(declared, DeclaredRange) or (declared is None and column.kind.is_ordered):
-        return _numbers(counter, column, declared, measurer, rho=rho, context=context, least=least)
-    if declared is None and column.kind is Kind.BOOLEAN:
-        declared = DeclaredValues(values=(False, True), origin="both truth values")
-    if isinstance(declared, DeclaredValues):
-        return _listed(counter, column, declared, measurer, rho=rho, now=now)
-    texts = _texts(counter, column, measurer, rho=_TEXTS * rho, delta=delta)
-    if not texts:
-        return LeftOut(
-            name=column.name,
-            reason="no value is common enough to be told under this budget: free text or a key, or a column to "
-            "declare in a domain file",
+    low: float
+    high: float
+    cuts: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Finder:
+    """Finds the attribute of a column, for at most ``rho`` and ``delta``; bins hold about ``least`` records or more."""
+
+    counter: Counter
+    measurer: Measurer
+    rho: float
+    delta: float
+    least: float
+
+    def attribute(
+        self, column: Column, declared: DeclaredValues | DeclaredRange | None, context: Context | None, *, now: bool
+    ) -> Attribute | LeftOut:
+        """The attribute of a column, or why there is none.
+
+        Whether listed values are all is measured ``now``, or left to whoever measures the attribute (`settled`).
+        """
+        if isinstance(declared, DeclaredRange) or (declared is None and column.kind.is_ordered):
+            return self._numbers(column, declared, context)
+        if declared is None and column.kind is Kind.BOOLEAN:
+            declared = DeclaredValues(values=(False, True), origin="both truth values")
+        if isinstance(declared, DeclaredValues):
+            return self._listed(column, declared, rho=self.rho, now=now)
+        texts = self._texts(column, _TEXTS * self.rho)
+        if not texts:
+            return LeftOut(
+                name=column.name,
+                reason="no value is common enough to be told under this budget: free text or a key, or a column to "
+                "declare in a domain file",
+            )
+        found = DeclaredValues(values=texts, origin="found", others=True)
+        return self._listed(column, found, rho=(1 - _TEXTS) * self.rho, now=now)
+
+    def _texts(self, column: Column, rho: float) -> tuple[Any, ...]:
+        """The values whose noisy counts exceed the threshold, in their own order."""
+        sigma = self.measurer.sigma(rho)
+        # A unit of protection brings a value of one record too few to at most this count, and so many values at once.
+        highest = AT_LEAST - 1 + self.measurer.length
+        threshold = highest + 1 + sigma * _upper_quantile(self.delta / self.measurer.length)
+        frequent = self.counter.frequent(column.name, column.kind, at_least=AT_LEAST)
+        # In their own order: that in which an engine hands them over comes from the rows, and would choose of equals.
+        order = sorted(range(len(frequent.values)), key=lambda place: str(frequent.values[place]))
+        noisy = self.measurer.counts_of_values(
+            frequent.counts[order], rho=rho, delta=self.delta, what="values above a threshold", column=column.name
         )
-    found = DeclaredValues(values=texts, origin="found", others=True)
-    return _listed(counter, column, found, measurer, rho=(1 - _TEXTS) * rho, now=now)
+        kept = np.flatnonzero(noisy > threshold)
+        kept = kept[np.argsort(-noisy[kept], kind="stable")][:MOST_VALUES]
+        return tuple(frequent.values[order[place]] for place in sorted(kept))
 
+    def _listed(self, column: Column, declared: DeclaredValues, *, rho: float, now: bool) -> Attribute:
+        """An attribute of listed values with codes for others and for missing ones, where there may be some.
 
-def _texts(counter: Counter, column: Column, measurer: Measurer, *, rho: float, delta: float) -> tuple[Any, ...]:
-    """The values whose noisy counts exceed the threshold, in their own order."""
-    sigma = measurer.sigma(rho)
-    # A unit of protection can bring a value of one record too few to at most this count, and so many values at once.
-    highest = AT_LEAST - 1 + measurer.length
-    threshold = highest + 1 + sigma * _upper_quantile(delta / measurer.length)
-    frequent = counter.frequent(column.name, column.kind, at_least=AT_LEAST)
-    # In their own order: that in which an engine hands them over comes from the rows, and would decide between equals.
-    order = sorted(range(len(frequent.values)), key=lambda place: str(frequent.values[place]))
-    noisy = measurer.counts_of_values(
-        frequent.counts[order], rho=rho, delta=delta, what="values above a threshold", column=column.name
-    )
-    kept = np.flatnonzero(noisy > threshold)
-    kept = kept[np.argsort(-noisy[kept], kind="stable")][:MOST_VALUES]
-    return tuple(frequent.values[order[place]] for place in sorted(kept))
+        Whether there are is measured ``now``; else those codes are `Attribute.doubtful` until that is measured.
+        """
+        coded = CodedColumn(name=column.name, kind=column.kind, cells=Listed(values=declared.values))
+        counts = self.counter.count([coded])
+        if not declared.others and int(counts[-2]):
+            instead = {Kind.TEXT: f", or add {OTHER} to its values", Kind.INTEGER: ", or declare it by min and max"}
+            raise DataError(
+                f"column {column.name!r} has values that its declared domain misses; complete the domain from the "
+                f"code book{instead.get(column.kind, '')}"
+            )
+        values: list[Any] = list(declared.values)
+        groups = np.zeros(coded.size, dtype=np.int64)
+        groups[: len(declared.values)] = np.arange(len(declared.values))
+        doubtful = []
+        for place, (may_be, sure, name) in enumerate(
+            ((declared.others, False, OTHER), (declared.missing is not False, declared.missing is True, None))
+        ):
+            if may_be:
+                if not sure:
+                    doubtful.append(len(values))
+                groups[len(declared.values) + place] = len(values)
+                values.append(name)
+        attribute = Attribute(
+            column=coded, groups=groups, values=tuple(values), origin=declared.origin, doubtful=tuple(doubtful)
+        )
+        if not now or not doubtful:
+            return attribute
+        noisy = self.measurer.counts(
+            attribute.pushed(counts), rho=rho, what="other and missing values", columns=(column.name,)
+        )
+        return settled(attribute, noisy[:, None], sigma=self.measurer.sigma(rho))[0]
+
+    def _sizes(self, column: Column, rho: float, context: Context | None) -> _Sizes:
+        """Numbers by powers of two and label: the least and the greatest that clearly occur, and cuts between them.
+
+        Equal cells over a long tail hold too few records each to be told from noise; its powers of two hold many.
+        """
+        sizes = Magnitudes()
+        coded = CodedColumn(name=column.name, kind=column.kind, cells=sizes)
+        names = (column.name, *(() if context is None else (context.label.name,)))
+        noisy = self.measurer.counts(self._by_label(coded, context), rho=rho, what="powers of two", columns=names)[:-1]
+        variance = self.measurer.sigma(rho) ** 2 * noisy.shape[1]
+        totals = noisy.sum(axis=1)
+        first, last = occupied(totals / math.sqrt(variance), column.kind)
+        empty = totals < _EMPTY * math.sqrt(variance)
+        cells = np.where(empty[:, None], 0.0, noisy)[first : last + 1]
+        spread = np.where(empty, 0.0, variance)[first : last + 1]
+        places = cut_bins(cells, variance=spread, least=self.least, most=MOST_BINS)
+        low, high = sizes.bounds(first, last)
+        return _Sizes(low=low, high=high, cuts=tuple(sizes.bounds(first + place, last)[0] for place in places[1:]))
+
+    def _by_label(self, coded: CodedColumn, context: Context | None) -> Ints:
+        """Counts by cell and label."""
+        if context is None:
+            return self.counter.count([coded])[:, None]
+        return context.pushed(self.counter.count([coded, context.label.column]), 1)
+
+    def _decimals(self, column: Column, rho: float) -> int | None:
+        """With how many decimals all but a few numbers are written; None where with more than `MOST_DECIMALS`."""
+        coded = CodedColumn(name=column.name, kind=column.kind, cells=Decimals())
+        noisy = self.measurer.counts(self.counter.count([coded]), rho=rho, what="decimals", columns=(column.name,))[:-1]
+        sums = np.cumsum(noisy)
+        reached = np.flatnonzero(sums >= sums[-1] - max(0.01 * sums[-1], 2.0 * CLEAR * self.measurer.sigma(rho)))
+        return int(reached[0]) if len(reached) and reached[0] <= MOST_DECIMALS else None
+
+    def _numbers(self, column: Column, declared: DeclaredRange | None, context: Context | None) -> Attribute:
+        """Bins of a column of numbers: a coarse grid by label, a fine one where many records lie, cuts between."""
+        parts = dict(_PARTS)
+        if column.kind is not Kind.REAL or declared is not None:
+            del parts["decimals"]
+        shares = {part: self.rho * share / sum(parts.values()) for part, share in parts.items()}
+        sizes = self._sizes(column, shares["size"], context)
+        if declared is None:
+            low, high = sizes.low, sizes.high
+            decimals = self._decimals(column, shares["decimals"]) if "decimals" in shares else None
+        else:
+            low, high, decimals = declared.low, declared.high, declared.decimals
+        grid, finer = _grid(low, high, column.kind)
+        coded = CodedColumn(name=column.name, kind=column.kind, cells=grid)
+        counts = self._by_label(coded, context)
+        names = (column.name, *(() if context is None else (context.label.name,)))
+        coarse = np.vstack([np.add.reduceat(counts[: grid.cells], np.arange(0, grid.cells, finer)), counts[-2:]])
+        noisy = self.measurer.counts(coarse, rho=shares["coarse"], what="coarse grid", columns=names)
+        sigmas = self.measurer.sigma(shares["coarse"]), self.measurer.sigma(shares["fine"])
+        least_apart = max(_SPLIT * sigmas[0] * math.sqrt(noisy.shape[1]), self.least)
+        starts = _refined(noisy[:-2].sum(axis=1), least_apart, finer)
+        mixed = np.vstack([np.add.reduceat(counts[: grid.cells], starts), counts[-2:]])
+        fine = self.measurer.counts(mixed, rho=shares["fine"], what="fine grid", columns=names)
+        owners = np.append(starts // finer, [grid.cells // finer, grid.cells // finer + 1])
+        noisy, variance, sure = _combined(noisy, fine, owners, sigmas)
+        sigma = sigmas[1]
+        edges = grid.low + grid.width * np.append(starts, grid.cells)
+        low_edges, high_edges, cells, missing = _in_order(edges, np.column_stack([noisy, variance, sure]), column.kind)
+        noisy, variance, sure = cells[:, :-2], cells[:, -2], cells[:, -1]
+        missing = missing[:-2]
+        after_zero = 1.0 if column.kind is not Kind.REAL else _JUST_ABOVE_ZERO
+        first = {int(np.argmin(np.abs(low_edges - (cut if cut > after_zero else after_zero)))) for cut in sizes.cuts}
+        cuts = cut_bins(
+            noisy, variance=variance * noisy.shape[1], least=self.least, most=MOST_BINS, given=sorted(first - {0})
+        )
+        has_missing = bool(missing.sum() > CLEAR * sigma * math.sqrt(len(missing)))
+        if declared is not None and declared.missing is not None:
+            has_missing = declared.missing
+        totals = noisy.sum(axis=1)
+        spans = list(zip(cuts, [*cuts[1:], len(low_edges)], strict=True))
+        steps = CodedColumn(name=column.name, kind=column.kind, cells=Steps(starts=tuple(low_edges[cuts].tolist())))
+        if declared is not None:  # the cells at the ends reach beyond: no number is drawn there
+            low_edges, high_edges = (np.clip(edges, declared.low, declared.high) for edges in (low_edges, high_edges))
+        values: list[Any] = [
+            _spread(low_edges[a:b], high_edges[a:b], totals[a:b], sure[a:b], sigma * math.sqrt(noisy.shape[1]))
+            for a, b in spans
+        ]
+        groups = np.arange(len(cuts) + 1, dtype=np.int64)
+        if has_missing:
+            values.append(None)
+        else:
+            groups[-1] = int(np.argmax([totals[a:b].sum() for a, b in spans]))
+        origin = "found" if declared is None else declared.origin
+        return Attribute(column=steps, groups=groups, values=tuple(values), origin=origin, decimals=decimals)
 
 
 def _upper_quantile(probability: float) -> float:
@@ -128,42 +258,6 @@ def _upper_quantile(probability: float) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(probability))
-
-
-def _listed(
-    counter: Counter, column: Column, declared: DeclaredValues, measurer: Measurer, *, rho: float, now: bool
-) -> Attribute:
-    """An attribute of listed values with codes for others and for missing ones, where there may be some.
-
-    Whether there are is measured ``now``; else those codes are `Attribute.doubtful` until the attribute is measured.
-    """
-    coded = CodedColumn(name=column.name, kind=column.kind, cells=Listed(values=declared.values))
-    counts = counter.count([coded])
-    if not declared.others and int(counts[-2]):
-        instead = {Kind.TEXT: f", or add {OTHER} to its values", Kind.INTEGER: ", or declare it by min and max"}
-        raise DataError(
-            f"column {column.name!r} has values that its declared domain misses; complete the domain from the "
-            f"code book{instead.get(column.kind, '')}"
-        )
-    values: list[Any] = list(declared.values)
-    groups = np.zeros(coded.size, dtype=np.int64)
-    groups[: len(declared.values)] = np.arange(len(declared.values))
-    doubtful = []
-    for place, (may_be, sure, name) in enumerate(
-        ((declared.others, False, OTHER), (declared.missing is not False, declared.missing is True, None))
-    ):
-        if may_be:
-            if not sure:
-                doubtful.append(len(values))
-            groups[len(declared.values) + place] = len(values)
-            values.append(name)
-    attribute = Attribute(
-        column=coded, groups=groups, values=tuple(values), origin=declared.origin, doubtful=tuple(doubtful)
-    )
-    if not now or not doubtful:
-        return attribute
-    noisy = measurer.counts(attribute.pushed(counts), rho=rho, what="other and missing values", columns=(column.name,))
-    return settled(attribute, noisy[:, None], sigma=measurer.sigma(rho))[0]
 
 
 def settled(attribute: Attribute, noisy: Floats, *, sigma: float) -> tuple[Attribute, Floats]:
@@ -185,53 +279,6 @@ def settled(attribute: Attribute, noisy: Floats, *, sigma: float) -> tuple[Attri
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Sizes:
-    """From where to where numbers lie, and the powers of two between at which they are cut first."""
-
-    low: float
-    high: float
-    cuts: tuple[float, ...]
-
-
-def _sizes(
-    counter: Counter, column: Column, measurer: Measurer, rho: float, *, context: Context | None, least: float
-) -> _Sizes:
-    """Numbers by powers of two and label: the least and the greatest that clearly occur, and cuts between them.
-
-    Equal cells over a long tail hold too few records each to be told from noise; its powers of two hold many.
-    """
-    sizes = Magnitudes()
-    coded = CodedColumn(name=column.name, kind=column.kind, cells=sizes)
-    names = (column.name, *(() if context is None else (context.label.name,)))
-    noisy = measurer.counts(_by_label(counter, coded, context), rho=rho, what="powers of two", columns=names)[:-1]
-    variance = measurer.sigma(rho) ** 2 * noisy.shape[1]
-    totals = noisy.sum(axis=1)
-    first, last = occupied(totals / math.sqrt(variance), column.kind)
-    empty = totals < _EMPTY * math.sqrt(variance)
-    cells = np.where(empty[:, None], 0.0, noisy)[first : last + 1]
-    spread = np.where(empty, 0.0, variance)[first : last + 1]
-    places = cut_bins(cells, variance=spread, least=least, most=MOST_BINS)
-    low, high = sizes.bounds(first, last)
-    return _Sizes(low=low, high=high, cuts=tuple(sizes.bounds(first + place, last)[0] for place in places[1:]))
-
-
-def _by_label(counter: Counter, coded: CodedColumn, context: Context | None) -> NDArray[np.int64]:
-    """Counts by cell and label."""
-    if context is None:
-        return counter.count([coded])[:, None]
-    return context.pushed(counter.count([coded, context.label.column]), 1)
-
-
-def _decimals(counter: Counter, column: Column, measurer: Measurer, rho: float) -> int | None:
-    """With how many decimals all but a few numbers are written; None where with more than `MOST_DECIMALS`."""
-    coded = CodedColumn(name=column.name, kind=column.kind, cells=Decimals())
-    noisy = measurer.counts(counter.count([coded]), rho=rho, what="decimals", columns=(column.name,))[:-1]
-    sums = np.cumsum(noisy)
-    reached = np.flatnonzero(sums >= sums[-1] - max(0.01 * sums[-1], 2.0 * CLEAR * measurer.sigma(rho)))
-    return int(reached[0]) if len(reached) and reached[0] <= MOST_DECIMALS else None
-
-
 def _grid(low: float, high: float, kind: Kind) -> tuple[Grid, int]:
     """A fine grid with an edge at zero, and how many of its cells make a coarse one."""
     width = (high - low) / (COARSE_CELLS * FINER)
@@ -246,72 +293,7 @@ def _grid(low: float, high: float, kind: Kind) -> tuple[Grid, int]:
     return Grid(low=first, width=width, cells=cells * finer), finer
 
 
-def _numbers(
-    counter: Counter,
-    column: Column,
-    declared: DeclaredRange | None,
-    measurer: Measurer,
-    *,
-    rho: float,
-    context: Context | None,
-    least: float,
-) -> Attribute:
-    """Bins of a column of numbers: a coarse grid by label, a fine one where many records lie, cuts between cells."""
-    parts = dict(_PARTS)
-    if column.kind is not Kind.REAL or declared is not None:
-        del parts["decimals"]
-    shares = {part: rho * share / sum(parts.values()) for part, share in parts.items()}
-    sizes = _sizes(counter, column, measurer, shares["size"], context=context, least=least)
-    if declared is None:
-        low, high = sizes.low, sizes.high
-        decimals = _decimals(counter, column, measurer, shares["decimals"]) if "decimals" in shares else None
-    else:
-        low, high, decimals = declared.low, declared.high, declared.decimals
-    grid, finer = _grid(low, high, column.kind)
-    coded = CodedColumn(name=column.name, kind=column.kind, cells=grid)
-    counts = _by_label(counter, coded, context)
-    names = (column.name, *(() if context is None else (context.label.name,)))
-    coarse = np.vstack([np.add.reduceat(counts[: grid.cells], np.arange(0, grid.cells, finer)), counts[-2:]])
-    noisy = measurer.counts(coarse, rho=shares["coarse"], what="coarse grid", columns=names)
-    sigmas = measurer.sigma(shares["coarse"]), measurer.sigma(shares["fine"])
-    least_apart = max(_SPLIT * sigmas[0] * math.sqrt(noisy.shape[1]), least)
-    starts = _refined(noisy[:-2].sum(axis=1), least_apart, finer)
-    mixed = np.vstack([np.add.reduceat(counts[: grid.cells], starts), counts[-2:]])
-    fine = measurer.counts(mixed, rho=shares["fine"], what="fine grid", columns=names)
-    owners = np.append(starts // finer, [grid.cells // finer, grid.cells // finer + 1])
-    noisy, variance, sure = _combined(noisy, fine, owners, sigmas)
-    sigma = sigmas[1]
-    edges = grid.low + grid.width * np.append(starts, grid.cells)
-    low_edges, high_edges, cells, missing = _in_order(edges, np.column_stack([noisy, variance, sure]), column.kind)
-    noisy, variance, sure = cells[:, :-2], cells[:, -2], cells[:, -1]
-    missing = missing[:-2]
-    after_zero = 1.0 if column.kind is not Kind.REAL else _JUST_ABOVE_ZERO
-    first = {int(np.argmin(np.abs(low_edges - (cut if cut > after_zero else after_zero)))) for cut in sizes.cuts}
-    cuts = cut_bins(noisy, variance=variance * noisy.shape[1], least=least, most=MOST_BINS, given=sorted(first - {0}))
-    has_missing = bool(missing.sum() > CLEAR * sigma * math.sqrt(len(missing)))
-    if declared is not None and declared.missing is not None:
-        has_missing = declared.missing
-    totals = noisy.sum(axis=1)
-    spans = list(zip(cuts, [*cuts[1:], len(low_edges)], strict=True))
-    steps = CodedColumn(name=column.name, kind=column.kind, cells=Steps(starts=tuple(low_edges[cuts].tolist())))
-    if declared is not None:  # the cells at the ends reach beyond: no number is drawn there
-        low_edges, high_edges = (np.clip(edges, declared.low, declared.high) for edges in (low_edges, high_edges))
-    values: list[Any] = [
-        _spread(low_edges[a:b], high_edges[a:b], totals[a:b], sure[a:b], sigma * math.sqrt(noisy.shape[1]))
-        for a, b in spans
-    ]
-    groups = np.arange(len(cuts) + 1, dtype=np.int64)
-    if has_missing:
-        values.append(None)
-    else:
-        groups[-1] = int(np.argmax([totals[a:b].sum() for a, b in spans]))
-    origin = "found" if declared is None else declared.origin
-    return Attribute(column=steps, groups=groups, values=tuple(values), origin=origin, decimals=decimals)
-
-
-def _combined(
-    coarse: Floats, fine: Floats, owners: NDArray[np.int64], sigmas: tuple[float, float]
-) -> tuple[Floats, Floats, Floats]:
+def _combined(coarse: Floats, fine: Floats, owners: Ints, sigmas: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
     """Fine counts that agree with coarse ones, both weighed by their noise; the variance of each; and which are sure.
 
     Coarse cells that do not stand out of the noise, alone or with neighbours, are taken for empty: most of a wide range
@@ -333,7 +315,7 @@ def _combined(
     return agreed, np.where(empty, 0.0, variance / number)[owners], sure[owners]
 
 
-def _refined(totals: Floats, least: float, finer: int) -> NDArray[np.int64]:
+def _refined(totals: Floats, least: float, finer: int) -> Ints:
     """Where cells of mixed width begin: coarse cells of at least so many records are taken apart."""
     starts: list[int] = []
     for cell, total in enumerate(totals):

@@ -20,27 +20,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from aegis.candidates.synthesis.accounting import Account
+from aegis.arrays import Codes, Floats
 from aegis.candidates.synthesis.attribute import Attribute
-from aegis.candidates.synthesis.attribute_tables import AttributeTables, departures_of, merged_by
-from aegis.candidates.synthesis.binning import merge_groups
-from aegis.candidates.synthesis.declared import PublicDomain
-from aegis.candidates.synthesis.estimating import Floats, denoised, with_margins
-from aegis.candidates.synthesis.finding import Context, LeftOut, find_attribute
-from aegis.candidates.synthesis.impossible import possible
-from aegis.candidates.synthesis.measuring import Measurer
-from aegis.candidates.synthesis.noise import Noise
-from aegis.candidates.synthesis.pool import Pair, Pool, draw_given, draw_pool, evened
-from aegis.candidates.synthesis.smoothing import smoothed
-from aegis.candidates.synthesis.telling import First, measured_again
+from aegis.candidates.synthesis.binning import merge_groups, smoothed
+from aegis.candidates.synthesis.declared import PublicDomain, possible
+from aegis.candidates.synthesis.finding import Context, Finder, LeftOut
+from aegis.candidates.synthesis.measuring import Account, Measurer, Noise
+from aegis.candidates.synthesis.pool import Pair, Pool, denoised, draw_given, draw_pool, evened, with_margins
+from aegis.candidates.synthesis.telling import AttributeTables, First, departures_of, measured_again, merged_by
 from aegis.counts.marginals import Counter
 from aegis.data.schema import Column
 from aegis.errors import DataError, GuaranteeError, LabelError
 from aegis.progress import Progress
 
-Codes = NDArray[np.int64]
+_MOST_DRAWS = 50
+_SINGLES = 0.4
+"""About this part of the budget measures attributes with the label, where most of them tell something of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +147,6 @@ class Model:
         )
 
 
-_MOST_DRAWS = 50
-_SINGLES = 0.4
-"""About this part of the budget measures attributes with the label, where most of them tell something of it."""
-
-
 def learn(
     counter: Counter,
     columns: Sequence[Column],
@@ -173,9 +164,8 @@ def learn(
     measurer = Measurer(account, noise)
     say = progress or (lambda done, total, what: None)
     say(0, 5, "finding values")
-    finding = _Finding(
+    finder = Finder(
         counter=counter,
-        public=public,
         measurer=measurer,
         rho=settings.finding * account.rho / max(len(columns), 1),
         delta=account.found_delta / max(len(columns), 1),
@@ -184,7 +174,9 @@ def learn(
     context, label_attribute, label_counts, left_out = None, None, None, []
     others = [column for column in columns if column.name != label]
     if label is not None:
-        found = finding.attribute(next(column for column in columns if column.name == label), None, now=True)
+        found = finder.attribute(
+            next(column for column in columns if column.name == label), public.columns.get(label), None, now=True
+        )
         if isinstance(found, LeftOut):
             raise LabelError(
                 f"the label {label!r} cannot be synthesized: {found.reason}; choose another or more budget"
@@ -203,7 +195,7 @@ def learn(
         context = Context(label=label_attribute, groups=merged)
     attributes: list[Attribute] = []
     for column in others:
-        attribute = finding.attribute(column, context, now=False)
+        attribute = finder.attribute(column, public.columns.get(column.name), context, now=False)
         if isinstance(attribute, LeftOut):
             left_out.append(attribute)
         else:
@@ -284,29 +276,6 @@ def learn(
         label=label_attribute,
         label_counts=label_counts,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Finding:
-    counter: Counter
-    public: PublicDomain
-    measurer: Measurer
-    rho: float
-    delta: float
-    least: float
-
-    def attribute(self, column: Column, context: Context | None, *, now: bool) -> Attribute | LeftOut:
-        return find_attribute(
-            self.counter,
-            column,
-            self.public.columns.get(column.name),
-            self.measurer,
-            rho=self.rho,
-            delta=self.delta,
-            context=context,
-            least=self.least,
-            now=now,
-        )
 
 
 def _pairs_told(together: int, totals: Floats, measurer: Measurer, rho: float, settings: Settings) -> int:

@@ -47,6 +47,7 @@ class Transport:
         if attempts < 1:
             raise InputError("attempts must be at least 1")
         http = _httpx()
+        self.url = url.rstrip("/")
         self._attempts = attempts
         self._http = http.Client(
             base_url=f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/api/v1",
@@ -58,32 +59,32 @@ class Transport:
     def close(self) -> None:
         self._http.close()
 
-    def get(self, path: str, **query: Any) -> Any:
+    def _get(self, path: str, **query: Any) -> Any:
         """Read one thing."""
         return self._json("GET", path, query=query)
 
-    def pages(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+    def _pages(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Every item of a list, page by page as they are needed."""
         cursor: str | None = None
         while True:
-            page = self.get(path, **query, cursor=cursor)
+            page = self._get(path, **query, cursor=cursor)
             yield from page["items"]
             cursor = page["next"]
             if cursor is None:
                 return
 
-    def post(self, path: str, content: Any = None, *, body: Body | None = None) -> Any:
+    def _post(self, path: str, content: Any = None, *, body: Body | None = None) -> Any:
         """Write; sent again with the same key if no answer came, so that it happens once."""
         if body is None:
             body = dict if content is None else lambda: {"json": content}
         return self._json("POST", path, body=body, headers={"Idempotency-Key": str(uuid.uuid4())})
 
-    def patch(self, path: str, content: Any) -> Any:
+    def _patch(self, path: str, content: Any) -> Any:
         """Change; the version in the content makes a repetition harmless."""
         return self._json("PATCH", path, body=lambda: {"json": content})
 
     @contextmanager
-    def download(self, path: str) -> Iterator[httpx.Response]:
+    def _download(self, path: str) -> Iterator[httpx.Response]:
         """A streamed answer."""
         http = _httpx()
         try:

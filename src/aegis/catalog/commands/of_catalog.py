@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aegis.catalog.commands import audit, backup, provide, pull, push, serve, worker
+from aegis.catalog.commands import pull, push, serve, upkeep, worker
 
 CATALOG = (
     serve.serve_command,
@@ -14,9 +14,9 @@ CATALOG = (
     push.release_command,
     pull.pull_command,
     worker.worker_command,
-    provide.provide_command,
-    audit.audit_command,
-    backup.backup_command,
-    backup.restore_command,
+    worker.provide_command,
+    upkeep.audit_command,
+    upkeep.backup_command,
+    upkeep.restore_command,
 )
 """The commands of the catalog, which the library does not know; other packages join by entry points instead."""

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from aegis.catalog.commands.catalog_options import OwnCatalog, SettingsFile, catalog_command, check_server, open_catalog
-from aegis.catalog.logs import JSON, LOG_VARIABLE, TEXT
 from aegis.catalog.settings import (
     CERTIFICATE_VARIABLE,
     DATABASE_VARIABLE,
+    JSON,
     KEY_VARIABLE,
+    LOG_VARIABLE,
     SETTINGS_VARIABLE,
     STORAGE_VARIABLE,
+    TEXT,
 )
 from aegis.commands import terminal
 from aegis.commands.fields import PathLike, Working
@@ -123,13 +125,16 @@ def serve(options: Serve) -> Serving:
     listening = bound(options.host, options.port)
     url = address(listening, options.host, tls=options.tls_key is not None)
     try:
-        link = _first_link(options, url)
+        with open_catalog(options, make=True, settings=options.settings) as catalog:
+            from aegis.catalog.service.people import setup_link  # an extra
+
+            link = setup_link(catalog)
     except BaseException:
         listening.close()
         raise
     return Serving(
         url=url,
-        setup_link=link,
+        setup_link=None if link is None else f"{url}/link/{link.secret}",
         storage=str(options.storage),
         processes=options.processes,
         run=lambda: _run(options, listening, environment),
@@ -189,15 +194,6 @@ def demo_command(serving: ServingDemo, options: DemoCatalog) -> None:
     terminal.out().print(terminal.table("who can sign in", ["name", "password"], rows))
     terminal.out().print(serving.headline, soft_wrap=True)
     terminal.aside("Ctrl-C stops it")
-
-
-def _first_link(options: Serve, url: str) -> str | None:
-    """Make the catalog where there is none; the link of the first administrator while there is nobody."""
-    with open_catalog(options, make=True, settings=options.settings) as catalog:
-        from aegis.catalog.service.people import setup_link  # an extra
-
-        link = setup_link(catalog)
-    return None if link is None else f"{url}/link/{link.secret}"
 
 
 def _fill(served: Serve, options: DemoCatalog) -> tuple[dict[str, str], str]:

@@ -9,8 +9,8 @@ value of a record, a password or a token.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
@@ -23,20 +23,7 @@ from aegis.releases.hashed_json import START, link
 HEAD_ID = 1
 _TOGETHER = 5_000
 _COLUMNS = tuple(Audit.__table__.columns)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """An act that is about to be recorded."""
-
-    at: datetime.datetime
-    actor: str
-    actor_id: str | None
-    action: str
-    subject: str
-    subject_id: str
-    product_id: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+_SAID = ("sequence", "actor", "actor_id", "action", "subject", "subject_id", "product_id", "details")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +52,12 @@ class ChainVerdict:
     behind: int = 0
 
 
-def append(session: Session, entries: Iterable[Entry]) -> None:
-    """Add rows to the end of the chain; call it last, for it makes every other writer wait until the commit.
+def append(session: Session, acts: Sequence[Audit]) -> None:
+    """Add acts to the end of the chain; call it last, for it makes every other writer wait until the commit.
 
-    The head is locked here; a trigger of the database moves it with each row.
+    Each gets its place and its hash. The head is locked here; a trigger of the database moves it with each row.
     """
-    listed = list(entries)
-    if not listed:
+    if not acts:
         return
     head = session.execute(_LOCKED_HEAD).one_or_none()
     if head is None or not isinstance(head.sequence, int):
@@ -80,22 +66,11 @@ def append(session: Session, entries: Iterable[Entry]) -> None:
             "administrator has to look at it: aegis audit verify"
         )
     sequence, previous = head
-    for entry in listed:
+    for act in acts:
         sequence += 1
-        row = Audit(
-            sequence=sequence,
-            at=entry.at,
-            actor=entry.actor,
-            actor_id=entry.actor_id,
-            action=entry.action,
-            subject=entry.subject,
-            subject_id=entry.subject_id,
-            product_id=entry.product_id,
-            details=dict(entry.details),
-            previous=previous,
-        )
-        previous = row.hash = row_hash(row)
-        session.add(row)
+        act.sequence, act.previous = sequence, previous
+        previous = act.hash = row_hash(act)
+    session.add_all(acts)
     session.flush()
 
 
@@ -104,18 +79,8 @@ _LOCKED_HEAD = select(ChainHead.sequence, ChainHead.hash).where(ChainHead.id == 
 
 def row_hash(row: Any) -> str:
     """The hash of a row: over the hash before it and everything the row says."""
-    content = {
-        "sequence": row.sequence,
-        "at": row.at.astimezone(datetime.UTC).isoformat(timespec="microseconds"),
-        "actor": row.actor,
-        "actor_id": row.actor_id,
-        "action": row.action,
-        "subject": row.subject,
-        "subject_id": row.subject_id,
-        "product_id": row.product_id,
-        "details": row.details,
-    }
-    return link(row.previous, content)
+    at = row.at.astimezone(datetime.UTC).isoformat(timespec="microseconds")
+    return link(row.previous, {"at": at, **{name: getattr(row, name) for name in _SAID}})
 
 
 def verify_chain(
@@ -213,56 +178,26 @@ def _broken(rows: int, at: int, head: str, reason: str) -> ChainVerdict:
 ACTS_OF: Mapping[str, tuple[str, ...]] = {
     "products": ("product registered", "product changed", "product published", "product retired"),
     "configurations": (
-        "configuration proposed",
-        "configuration generated",
-        "configuration pushed with a summary",
-        "configuration withdrawn",
-        "configuration brought back",
+        "configuration proposed", "configuration generated", "configuration pushed with a summary",
+        "configuration withdrawn", "configuration brought back",
     ),
     "counts": ("summary pushed", "summary set aside", "summary not made"),
     "requests": (
-        "access requested",
-        "request approved",
-        "request rejected",
-        "request provisioned",
-        "request revoked",
-        "request withdrawn",
-        "request expired",
-        "request reinstated",
-        "request commented",
+        "access requested", "request approved", "request rejected", "request provisioned", "request revoked",
+        "request withdrawn", "request expired", "request reinstated", "request commented",
     ),
     "releases": (
-        "release pushed",
-        "release not made",
-        "release verified",
-        "release refused",
-        "release downloaded",
+        "release pushed", "release not made", "release verified", "release refused", "release downloaded",
         "release withdrawn",
     ),
     "ledger": ("ledger entry added", "maskings judged together", "maskings not judged"),
     "jobs": ("advice started", "job done", "job failed", "job cancelled"),
     "people": (
-        "user created",
-        "link made",
-        "password chosen",
-        "password changed",
-        "role given",
-        "role taken",
-        "switched on",
-        "switched off",
-        "signed in",
-        "signed out",
-        "session ended",
-        "sign-in failed",
-        "identity linked",
-        "second factor added",
-        "second factor removed",
-        "second factor failed",
-        "recovery codes drawn",
-        "recovery code used",
-        "notifications chosen",
-        "mail address confirmed",
+        "user created", "link made", "password chosen", "password changed", "role given", "role taken", "switched on",
+        "switched off", "signed in", "signed out", "session ended", "sign-in failed", "identity linked",
+        "second factor added", "second factor removed", "second factor failed", "recovery codes drawn",
+        "recovery code used", "notifications chosen", "mail address confirmed",
     ),
     "tokens": ("token made", "token revoked", "signing key registered", "signing key revoked"),
-}
+}  # fmt: skip
 ACTS = frozenset(act for listed in ACTS_OF.values() for act in listed)

@@ -22,10 +22,8 @@ from sqlalchemy.orm import Session
 
 from aegis._version import __version__
 from aegis.catalog.database.audit_chain import verify_chain
-from aegis.catalog.database.connection import Database
-from aegis.catalog.database.migrate import current_form
-from aegis.catalog.database.open_storage import open_store
-from aegis.catalog.database.storage import CHUNK_BYTES, Store, chunks_of
+from aegis.catalog.database.connection import Database, current_form
+from aegis.catalog.database.storage import CHUNK_BYTES, Store, chunks_of, open_store
 from aegis.catalog.database.tables import Audit, Release, Summary, Table, User, UtcTime
 from aegis.catalog.states import KEPT_RELEASES
 from aegis.data.output import PRIVATE, draft_of
@@ -97,7 +95,11 @@ def restore(archive: str | Path, *, database_url: str, storage: str | Path) -> M
         database = Database.open(database_url, form=manifest["form"])
         try:
             with database.write() as session:
-                _check_empty(session)
+                for table in (User, Audit):
+                    if session.scalar(select(func.count()).select_from(table)):
+                        raise ConflictError(
+                            "the catalog is not empty; restore into a database and a folder of their own"
+                        )
                 if manifest["form"] != current_form(session.connection()):
                     raise ConflictError("the database has a newer form than the backup; restore into an empty one")
                 _restore(file, manifest, session, open_store(storage, database_url=database_url))
@@ -186,12 +188,6 @@ def needed_files(session: Session) -> set[str]:
     """The digests of the files that rows name: of summaries, and of releases that are out or being measured."""
     kept = select(Release.digest).where(Release.state.in_(KEPT_RELEASES))
     return {*session.scalars(select(Summary.digest)), *session.scalars(kept)}
-
-
-def _check_empty(session: Session) -> None:
-    for table in (User, Audit):
-        if session.scalar(select(func.count()).select_from(table)):
-            raise ConflictError("the catalog is not empty; restore into a database and a folder of their own")
 
 
 def _opened(path: Path) -> tarfile.TarFile:

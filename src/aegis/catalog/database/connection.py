@@ -1,4 +1,4 @@
-"""The database behind the catalog: a SQLite file by default, PostgreSQL by URL.
+"""The database behind the catalog: a SQLite file by default, PostgreSQL by URL, in the form that this Aegis knows.
 
 An acknowledged write survives the death of every process: SQLite flushes its log at each commit, PostgreSQL does by
 itself. Whoever writes on SQLite takes the write lock first (BEGIN IMMEDIATE), so that nobody is refused half-way.
@@ -15,16 +15,23 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from alembic import op
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 
-from aegis.catalog.database.migrate import NEWEST, migrate
 from aegis.catalog.database.storage import storing
 from aegis.errors import EngineError, InputError, MissingExtraError
 
 T = TypeVar("T")
+MIGRATIONS = Path(__file__).parent / "migrations"
+NEWEST = "head"
+_MIGRATION_LOCK = 0x61656769  # any number, as long as every Aegis takes the same
 BUSY_SECONDS = 30
 DEFAULT_POOL = 12
 _FRESH_S = 1.0
@@ -204,3 +211,61 @@ def _postgres(url: URL, pool_size: int) -> Engine:
             raise InvalidatePoolError from error  # whatever ended this one ended the others
 
     return engine
+
+
+# Migrations
+
+
+def migrate(connection: Connection, *, form: str = NEWEST) -> None:
+    """Run the migrations that are missing up to ``form``, all or none; a database of a newer Aegis is refused."""
+    script = ScriptDirectory(str(MIGRATIONS))
+    _check_known(script, form)
+    with connection.begin():  # on SQLite this takes the write lock
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATION_LOCK})
+        current = MigrationContext.configure(connection).get_current_revision()
+        if current == script.get_current_head():
+            return
+        _check_known(script, current)
+
+        def steps(revision: Any, _context: MigrationContext) -> Any:
+            return script._upgrade_revs(form, revision)
+
+        with EnvironmentContext(Config(), script, fn=steps) as environment:
+            environment.configure(connection=connection, transactional_ddl=True)
+            environment.run_migrations()
+
+
+def _check_known(script: ScriptDirectory, form: str | None) -> None:
+    revisions = {None, NEWEST, *(step.revision for step in script.walk_revisions())}
+    if form not in revisions:
+        raise InputError(
+            f"the catalog has the form {form} of a newer Aegis, this one knows up to {script.get_current_head()}; "
+            "install the newer one"
+        )
+
+
+def current_form(connection: Connection) -> str:
+    """The name of the form that the tables have."""
+    return str(MigrationContext.configure(connection).get_current_revision())
+
+
+def append_only(table: str, *, called: str) -> None:
+    """Let rows of a table be added only; ``called`` is what the triggers and their message call it."""
+    message = f"the {called} is append-only"
+    if op.get_bind().dialect.name == "sqlite":
+        for act, name in (("UPDATE", "changed"), ("DELETE", "removed")):
+            op.execute(
+                f"CREATE TRIGGER {called}_is_not_{name} BEFORE {act} ON {table} "
+                f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+            )
+        return
+    op.execute(
+        f"CREATE FUNCTION {called}_is_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{message}'; END $$"
+    )
+    for act, name, unit in (("UPDATE OR DELETE", "changed", "ROW"), ("TRUNCATE", "emptied", "STATEMENT")):
+        op.execute(
+            f"CREATE TRIGGER {called}_is_not_{name} BEFORE {act} ON {table} "
+            f"FOR EACH {unit} EXECUTE FUNCTION {called}_is_append_only()"
+        )

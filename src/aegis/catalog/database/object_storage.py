@@ -16,13 +16,18 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
 
+from aegis.catalog.database.connection import parse_url
 from aegis.catalog.database.storage import (
     CHUNK_BYTES,
     GONE,
@@ -32,16 +37,24 @@ from aegis.catalog.database.storage import (
     Stream,
     chunks_of,
     is_digest,
+    locked,
     place_of,
     storing,
 )
-from aegis.errors import AegisError, NotFoundError, StorageFullError, StorageUnreachableError, VerificationError
+from aegis.errors import (
+    AegisError,
+    EngineError,
+    NotFoundError,
+    StorageFullError,
+    StorageUnreachableError,
+    VerificationError,
+)
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Config
 
-    from aegis.catalog.database.open_storage import Bucket
-    from aegis.catalog.database.reference_lock import ReferenceLock
+    from aegis.catalog.database.storage import Bucket
+
 
 _log = logging.getLogger("aegis.catalog")
 _PART_BYTES = 8 << 20
@@ -236,3 +249,56 @@ def _store_errors(*, writing: bool = False) -> Iterator[None]:
         raise StorageUnreachableError(
             "the object store where the catalog keeps files does not answer or broke off; try again in a moment"
         ) from None
+
+
+# A lock beside the database, for stores that have none: held by those who refer to files, alone by who removes one.
+#
+# Whoever shares the database shares the lock: on SQLite a file beside it, on PostgreSQL an advisory lock of the server,
+# so that several machines may share a bucket. Both end with their process, however that ends.
+
+_ADVISORY_KEY = 0x6165676973  # any number that nobody else takes in this database
+
+
+class ReferenceLock:
+    """The lock of the catalog in the database at ``database_url``."""
+
+    def __init__(self, database_url: str) -> None:
+        self._url = parse_url(database_url)
+
+    def held(self, *, alone: bool) -> AbstractContextManager[bool]:
+        """Hold it together with others, or ``alone`` if nobody does; gives whether it is held."""
+        is_file = self._url.get_backend_name() == "sqlite"
+        return self._held_file(alone=alone) if is_file else self._held_advisory(alone=alone)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        # Connections of their own: taken from the pool, many writers at once would wait for each other's.
+        return create_engine(self._url, poolclass=NullPool)
+
+    @contextmanager
+    def _held_file(self, *, alone: bool) -> Iterator[bool]:
+        path = Path(f"{self._url.database}.storage-lock")
+        with storing():
+            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        with os.fdopen(handle, "rb") as file:
+            yield locked(file, alone=alone)
+
+    @contextmanager
+    def _held_advisory(self, *, alone: bool) -> Iterator[bool]:
+        ask = text("SELECT pg_try_advisory_lock(:key)" if alone else "SELECT true FROM pg_advisory_lock_shared(:key)")
+        try:
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        except DBAPIError as error:
+            raise _unanswered(error) from None
+        with connection:
+            try:
+                is_held = bool(connection.scalar(ask, {"key": _ADVISORY_KEY}))
+            except DBAPIError as error:
+                raise _unanswered(error) from None
+            yield is_held
+
+
+def _unanswered(error: DBAPIError) -> EngineError:
+    return EngineError(
+        f"the database of the catalog does not lend its lock ({type(error.orig).__name__}); try again in a moment"
+    )

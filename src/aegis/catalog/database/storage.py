@@ -15,12 +15,17 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from aegis.errors import NotFoundError, StorageFullError, TooLargeError
+from aegis.catalog.settings import LOOPBACK
+from aegis.errors import InputError, MissingExtraError, NotFoundError, StorageFullError, TooLargeError
+
+if TYPE_CHECKING:
+    from aegis.catalog.database.object_storage import BucketStore
 
 CHUNK_BYTES = 1 << 20
 _WATCHED_BYTES = 32 << 20
@@ -48,57 +53,8 @@ class Draft:
     bytes: int
 
 
-class Store(Protocol):
-    """What the catalog needs of a place for files: a folder, or a bucket of an object store."""
-
-    def draft(self, stream: Stream, *, limit_bytes: int) -> Draft:
-        """Write the bytes down, outside of any transaction; `TooLargeError` beyond the limit, and nothing stays."""
-        ...
-
-    def check_room(self) -> None:
-        """Raise `StorageFullError` where nothing more can be written."""
-        ...
-
-    def stage(self, draft: Draft) -> None:
-        """Do what takes long about keeping a draft that was found good, outside of any transaction."""
-        ...
-
-    def keep(self, draft: Draft) -> Stored:
-        """Give the draft its place for good."""
-        ...
-
-    def discard(self, draft: Draft) -> None:
-        """Remove a draft; nothing happens if it was kept."""
-        ...
-
-    def open(self, digest: str) -> BinaryIO:
-        """The bytes, to be read."""
-        ...
-
-    def size(self, digest: str) -> int:
-        """How many bytes there are."""
-        ...
-
-    def local(self, digest: str) -> AbstractContextManager[Path]:
-        """A file of the local disk that holds the bytes, for as long as the block lasts."""
-        ...
-
-    def remove(self, digest: str) -> None: ...
-
-    def digests(self) -> Iterator[str]:
-        """Everything that is kept."""
-        ...
-
-    def sweep_drafts(self, *, older_than_seconds: float, now_seconds: float) -> int:
-        """Remove drafts that a crash left behind; gives how many."""
-        ...
-
-    def referring(self, *, removing: bool = False) -> AbstractContextManager[bool]:
-        """Held from `keep` until the row that names the bytes is committed; alone by whoever removes bytes.
-
-        Gives whether it is held: whoever removes does not wait for those who refer, which a backup does for long.
-        """
-        ...
+Store: TypeAlias = "FolderStore | BucketStore"
+"""What the catalog takes for a place for files: both do the same, a bucket as `FolderStore` says it."""
 
 
 class FolderStore:
@@ -114,6 +70,7 @@ class FolderStore:
             self._lock.touch(mode=0o600, exist_ok=True)
 
     def check_room(self) -> None:
+        """Raise `StorageFullError` where nothing more can be written."""
         with storing():
             free = shutil.disk_usage(self.root).free
             if free < self._reserve_bytes:
@@ -126,6 +83,7 @@ class FolderStore:
             Path(name).unlink()
 
     def draft(self, stream: Stream, *, limit_bytes: int) -> Draft:
+        """Write the bytes down, outside of any transaction; `TooLargeError` beyond the limit, and nothing stays."""
         self.check_room()
         with storing():
             handle, name = tempfile.mkstemp(dir=self._drafts)  # 0600 from the start
@@ -148,9 +106,10 @@ class FolderStore:
         return Draft(path=path, digest=hashed.hexdigest(), bytes=size)
 
     def stage(self, draft: Draft) -> None:
-        """Nothing: the draft is on the disk where it will stay."""
+        """Do what takes long about keeping a draft that was found good, outside of any transaction: here nothing."""
 
     def keep(self, draft: Draft) -> Stored:
+        """Give the draft its place for good."""
         place = self._place(draft.digest)
         with storing():
             for folder in (place.parent.parent, place.parent):
@@ -164,16 +123,20 @@ class FolderStore:
         return Stored(digest=draft.digest, bytes=draft.bytes)
 
     def discard(self, draft: Draft) -> None:
+        """Remove a draft; nothing happens if it was kept."""
         draft.path.unlink(missing_ok=True)
 
     def open(self, digest: str) -> BinaryIO:
+        """The bytes, to be read."""
         return self.path(digest).open("rb")
 
     def size(self, digest: str) -> int:
+        """How many bytes there are."""
         return self.path(digest).stat().st_size
 
     @contextmanager
     def local(self, digest: str) -> Iterator[Path]:
+        """A file of the local disk that holds the bytes, for as long as the block lasts."""
         yield self.path(digest)
 
     def path(self, digest: str) -> Path:
@@ -188,12 +151,17 @@ class FolderStore:
             self._place(digest).unlink(missing_ok=True)
 
     def digests(self) -> Iterator[str]:
+        """Everything that is kept."""
         for path in sorted(self.root.glob("??/??/*")):
             if is_digest(path.name):
                 yield path.name
 
     @contextmanager
     def referring(self, *, removing: bool = False) -> Iterator[bool]:
+        """Held from `keep` until the row that names the bytes is committed; alone by whoever removes bytes.
+
+        Gives whether it is held: whoever removes does not wait for those who refer, which a backup does for long.
+        """
         with self._lock.open("rb") as file:
             yield locked(file, alone=removing)
 
@@ -280,3 +248,74 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# From what an administrator writes after ``--storage`` to the store: a folder, or a bucket at an s3:// address
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PREFIX = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
+_EXAMPLE = "s3://BUCKET/PREFIX?endpoint=https://s3.example&region=eu-central-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """A place in an object store; who one is there stands in the environment only."""
+
+    name: str
+    prefix: str = ""
+    endpoint: str = ""
+    region: str = ""
+    path_style: bool = False
+    """The bucket's name is in the path of the address instead of its host, as many stores of one's own want it."""
+
+
+def parse_bucket(address: str) -> Bucket:
+    """The bucket of an s3:// address.
+
+    >>> parse_bucket("s3://files/catalog?endpoint=https://minio.example:9000&style=path")
+    Bucket(name='files', prefix='catalog', endpoint='https://minio.example:9000', region='', path_style=True)
+    """
+    try:
+        parts = urlsplit(address)
+        options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise InputError(f"the address of the storage cannot be read; write {_EXAMPLE}") from None
+    if "@" in address:
+        raise InputError(
+            "an address of the storage holds no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead"
+        )
+    if parts.scheme != "s3" or not _BUCKET.fullmatch(parts.netloc) or parts.fragment:
+        raise InputError(f"files lie in a folder or in a bucket; write the path of a folder or {_EXAMPLE}")
+    prefix = unquote(parts.path).strip("/")
+    if prefix and (not _PREFIX.fullmatch(prefix) or {".", ".."} & set(prefix.split("/"))):
+        raise InputError("the prefix in the bucket is made of letters, digits, dots, strokes and /")
+    settings = dict(options)
+    if len(settings) != len(options) or not settings.keys() <= {"endpoint", "region", "style"}:
+        raise InputError("an address of the storage takes endpoint, region and style, each once")
+    if settings.get("style", "host") not in ("host", "path"):
+        raise InputError("style is host or path: where the store expects the bucket's name")
+    endpoint = settings.get("endpoint", "")
+    there = urlsplit(endpoint)
+    if endpoint and (there.scheme not in ("http", "https") or not there.hostname or there.query):
+        raise InputError("the endpoint of the storage must be an address like https://s3.example")
+    if there.scheme == "http" and there.hostname not in LOOPBACK:
+        raise InputError("releases would travel to the storage in the clear; its endpoint must be https")
+    return Bucket(
+        name=parts.netloc,
+        prefix=prefix,
+        endpoint=endpoint,
+        region=settings.get("region", ""),
+        path_style=settings.get("style") == "path",
+    )
+
+
+def open_store(storage: str | Path, *, database_url: str, reserve_bytes: int = 0) -> Store:
+    """The store at a folder or an s3:// address; its catalog's database says who may remove something."""
+    if not isinstance(storage, str) or "://" not in storage:
+        return FolderStore(Path(storage), reserve_bytes=reserve_bytes)
+    bucket = parse_bucket(storage)
+    try:
+        from aegis.catalog.database.object_storage import BucketStore, ReferenceLock  # an extra
+    except ModuleNotFoundError:
+        raise MissingExtraError(feature="Storage in an object store", extra="s3") from None
+    return BucketStore(bucket, lock=ReferenceLock(database_url), reserve_bytes=reserve_bytes)

@@ -21,7 +21,7 @@ from aegis.catalog.server.api.app import create_api
 from aegis.catalog.server.errors import is_api, unexpected_response
 from aegis.catalog.server.limits import BodyLimits, Pace, body_limit
 from aegis.catalog.server.metrics import TOKEN_VARIABLE, Metrics, count_request
-from aegis.catalog.server.pages.app import create_pages
+from aegis.catalog.server.pages.page import create_pages
 from aegis.catalog.server.session import Authentication
 from aegis.catalog.service.catalog import Catalog
 
@@ -58,23 +58,15 @@ PAGE_HEADERS: Mapping[str, str] = {
 
 def create_site(catalog: Catalog, *, behind_proxy: bool = False) -> ASGIApp:
     """The catalog's API and console. ``behind_proxy``: the nearest proxy says who asks and whether it is encrypted."""
-    site: ASGIApp = _Routes(api=create_api(catalog), pages=create_pages(catalog))
-    settings = catalog.settings
-    site = BodyLimits(site, limit_of=lambda path: body_limit(settings, path), pace=Pace.of(settings))
+    api, pages, settings = create_api(catalog), create_pages(catalog), catalog.settings
+
+    async def routes(scope: Scope, receive: Receive, send: Send) -> None:
+        await (api if is_api(scope) else pages)(scope, receive, send)
+
+    site: ASGIApp = BodyLimits(routes, limit_of=lambda path: body_limit(settings, path), pace=Pace.of(settings))
     site = Authentication(site, catalog=catalog)
     site = Envelope(Metrics(site, catalog=catalog, token=os.environ.get(TOKEN_VARIABLE, "")))
     return TrustedProxy(site) if behind_proxy else site
-
-
-class _Routes:
-    """What begins with /api/ belongs to the API, everything else to the console."""
-
-    def __init__(self, *, api: ASGIApp, pages: ASGIApp) -> None:
-        self._api = api
-        self._pages = pages
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._api if is_api(scope) else self._pages)(scope, receive, send)
 
 
 class Envelope:

@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
-from aegis.catalog.service.dataspace import DSP_CONTEXT, DSP_PATH
+from aegis.catalog.service.metadata import DSP_CONTEXT, DSP_PATH
 from aegis.errors import AegisError, NotSignedInError, RequestTimeoutError, TooBusyError, TooManyAttemptsError
 
 log = logging.getLogger("aegis.trouble")
@@ -114,11 +114,7 @@ def error_response(scope: Scope, error: AegisError) -> Response:
     """One of Aegis' own errors as a response, where no page of the console can be made."""
     if is_api(scope):
         return problem_response(
-            scope,
-            status=error.http_status,
-            detail=str(error),
-            kind=problem_type(error),
-            headers=error_headers(error),
+            scope, status=error.http_status, detail=str(error), kind=problem_type(error), headers=error_headers(error)
         )
     headers = error_headers(error)
     headers.pop("WWW-Authenticate", None)  # a browser would ask for a password of its own

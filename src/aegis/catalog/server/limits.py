@@ -1,7 +1,12 @@
-"""How much a body may hold and how slowly it may come: refused at the byte that is too much, or after the timeout.
+"""How much is taken in, how slowly, how often, and how much of it is worked on at once.
 
-The application sees a client that disconnected, so that what was half received is thrown away as always; the client
-gets a 413 or a 408. Only the time that is spent waiting for the sender counts.
+A body is refused at the byte that is too much, or after the timeout: the application sees a client that disconnected,
+so that what was half received is thrown away as always; the client gets a 413 or a 408. Only the time that is spent
+waiting for the sender counts.
+
+Work that takes long waits in a lane of its own, so that everything else is answered at once. A lane has a few threads.
+Of one person (or one address, before they signed in) one thing runs at a time and few wait; whoever comes on top gets
+a 503 and a time to come back.
 """
 
 from __future__ import annotations
@@ -11,15 +16,21 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
+import anyio
+import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aegis.catalog.server.errors import error_response
 from aegis.catalog.settings import Settings
-from aegis.errors import AegisError, InputError, RequestTimeoutError, TooLargeError, TooManyAttemptsError
+from aegis.errors import AegisError, InputError, RequestTimeoutError, TooBusyError, TooLargeError, TooManyAttemptsError
 
 JSON_BYTES = 1 << 20
 FORM_BYTES = 2_000_000
@@ -97,12 +108,7 @@ class BodyLimits:
     """An app whose bodies are limited in size and in time."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        limit_of: Callable[[str], int],
-        pace: Pace,
-        clock: Callable[[], float] = time.monotonic,
+        self, app: ASGIApp, *, limit_of: Callable[[str], int], pace: Pace, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._app = app
         self._limit_of = limit_of
@@ -192,3 +198,59 @@ def _too_slow(pace: Pace) -> RequestTimeoutError:
         f"nothing arrived for {pace.idle_seconds:g} seconds, or less than {pace.bytes_per_second:g} bytes a second on "
         "average; nothing was kept, send it again over a faster line"
     )
+
+
+T = TypeVar("T")
+
+
+# Lanes
+
+
+class Lane:
+    """A few threads for one kind of work: ``at_once`` run, ``waiting`` more wait, ``share`` of them one person's."""
+
+    def __init__(self, *, at_once: int, waiting: int, share: int) -> None:
+        self._at_once, self._waiting, self._share = at_once, waiting, share
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
+
+    async def run(self, person: str, take: Callable[[], T]) -> T:
+        """Do it in a thread of this lane; `TooBusyError` where the lane is full or this person's share of it is."""
+        loop = asyncio.get_running_loop()
+        queue = self._loops.get(loop)
+        if queue is None:
+            queue = self._loops[loop] = _Queue(self._at_once)
+        if len(queue.present) >= self._at_once + self._waiting or queue.of(person) >= self._share:
+            raise TooBusyError("too much of this is being worked on; try again in a moment")
+        async with queue.place(person):
+            return await anyio.to_thread.run_sync(take, limiter=queue.limiter)
+
+
+class _Queue:
+    def __init__(self, at_once: int) -> None:
+        self.limiter = anyio.CapacityLimiter(at_once)
+        self.present: list[str] = []
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def of(self, person: str) -> int:
+        return self.present.count(person)
+
+    @asynccontextmanager
+    async def place(self, person: str) -> AsyncIterator[None]:
+        self.present.append(person)
+        try:
+            async with self._turns[person]:  # one after the other, so that others come in between
+                yield
+        finally:
+            self.present.remove(person)
+            if person not in self.present:
+                self._turns.pop(person, None)
+
+
+costly_lane = Lane(at_once=2, waiting=30, share=4)
+"""Previews, rankings that are drawn, documents that are parsed."""
+password_lane = Lane(at_once=2, waiting=60, share=30)
+"""Argon2 is slow on purpose and takes tens of megabytes each time."""
+identity_lane = Lane(at_once=4, waiting=60, share=20)
+"""Whoever comes back from the identity provider waits for its answers, and nobody else does."""
+health_lane = Lane(at_once=1, waiting=100, share=101)
+"""Whoever watches the catalog is answered whatever else goes on."""

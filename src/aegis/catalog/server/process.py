@@ -22,16 +22,17 @@ import anyio.to_thread
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from aegis.catalog.logs import LOG_VARIABLE, TEXT, configure_logs
 from aegis.catalog.server.app import create_site
-from aegis.catalog.server.supervisor import hold_lifeline
+from aegis.catalog.server.supervisor import configure_logs, hold_lifeline
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.settings import (
     CERTIFICATE_VARIABLE,
     DATABASE_VARIABLE,
     KEY_VARIABLE,
+    LOG_VARIABLE,
     SETTINGS_VARIABLE,
     STORAGE_VARIABLE,
+    TEXT,
     read_settings,
 )
 from aegis.errors import AegisError

@@ -1,12 +1,17 @@
 """Keeps the processes of a catalog alive: starts them, starts one again when it dies, and ends them all together.
 
 Each child holds the reading end of a pipe whose writing end only this process has: if this process is killed, the
-pipe closes and the children stop by themselves.
+pipe closes and the children stop by themselves. How they are told to stop, and how they log, stands here too: no line
+of a log holds a value of a record, a password or a token; an access line names a route and not an address.
 """
 
 from __future__ import annotations
 
+import datetime
+import json
+import logging
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -15,8 +20,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
-from aegis.catalog.stop_signal import StopSignal
+from aegis.catalog.settings import JSON
 
 LIFELINE = "AEGIS_LIFELINE"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -147,3 +153,80 @@ def hold_lifeline() -> bool:
 
     threading.Thread(target=watch, args=(int(text),), daemon=True, name="lifeline").start()
     return True
+
+
+# A stop that a signal handler may set.
+#
+# ``threading.Event`` takes a lock to be set. A handler runs between two steps of the main thread, which may itself hold
+# that lock because it waits for the event: then it waits for ever, and the process cannot be ended politely any more.
+
+
+class StopSignal(threading.Event):
+    """An event without a lock that a handler could find taken.
+
+    >>> stop = StopSignal()
+    >>> stop.wait(0.0)
+    False
+    >>> stop.set()
+    >>> stop.wait(60.0), stop.is_set()
+    (True, True)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopped = False
+        self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()  # whose put may interrupt its own get
+
+    def is_set(self) -> bool:
+        return self._stopped
+
+    def set(self) -> None:
+        self._stopped = True
+        self._wake.put(None)
+
+    def clear(self) -> None:
+        raise NotImplementedError("a stop cannot be taken back")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until it is set, or for so many seconds; gives whether it is set."""
+        if not self._stopped:
+            try:
+                self._wake.get(timeout=timeout)
+            except queue.Empty:
+                return self._stopped
+            self._wake.put(None)  # for whoever else waits
+        return True
+
+
+# Logs: lines for people, or one JSON object a line for programs
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: time, level, logger, message, and the fields that a record brings along under ``fields``.
+
+    >>> record = logging.makeLogRecord({"name": "aegis.access", "msg": "GET", "fields": {"status": 1}})
+    >>> sorted(json.loads(JsonLines().format(record)))
+    ['level', 'logger', 'message', 'status', 'time']
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
+        level = record.levelname.lower()
+        content: dict[str, Any] = {
+            "time": at.isoformat(timespec="milliseconds"),
+            "level": "info" if level == "notset" else level,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            content["error"] = record.exc_info[0].__name__  # the message of an error may hold values
+        return json.dumps(content, ensure_ascii=False)
+
+
+def configure_logs(log_format: str) -> None:
+    """Log to standard error, from warnings on."""
+    handler = logging.StreamHandler(sys.stderr)
+    lines = JsonLines() if log_format == JSON else logging.Formatter("%(asctime)s %(name)s %(message)s")
+    handler.setFormatter(lines)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])

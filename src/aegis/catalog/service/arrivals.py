@@ -19,25 +19,23 @@ from sqlalchemy import select
 
 from aegis.catalog import records
 from aegis.catalog.database.storage import Draft, Stream
-from aegis.catalog.database.tables import (
-    Configuration,
-    Product,
-    Release,
-    Request,
-    new_id,
+from aegis.catalog.database.tables import Configuration, Product, Release, Request, new_id
+from aegis.catalog.service import jobs, judged_together
+from aegis.catalog.service.catalog import Catalog, Work, room_left, visible_product
+from aegis.catalog.service.certificates import (
+    NOTHING,
+    CertificateFacts,
+    check_columns,
+    check_promise,
+    check_stated,
+    check_terms,
+    read_facts,
 )
-from aegis.catalog.service import judged_together, ledger, queue
-from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.certificates import NOTHING, CertificateFacts, check_promise, check_stated, read_facts
 from aegis.catalog.service.configurations import masks_of
 from aegis.catalog.service.permissions import Actor, Permission
-from aegis.catalog.service.quotas import room_left
 from aegis.catalog.service.releases import check_meant_for, release_view
-from aegis.catalog.service.request_steps import effective_state
-from aegis.catalog.service.request_terms import check_columns, check_terms
-from aegis.catalog.service.requests import seen_request
+from aegis.catalog.service.seen_requests import effective_state, seen_request
 from aegis.catalog.service.signing_keys import check_signed
-from aegis.catalog.service.visible import visible_product
 from aegis.catalog.states import ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, InputError, VerificationError
 from aegis.masking.configuration_file import LABELS_ID
@@ -100,7 +98,13 @@ def incoming(
         awaited = None if request_id is None else seen_request(work, request_id)
         if awaited is not None:
             check_terms(awaited, product_row, facts.content)
-        refused = _refused_by_ledger(work, product_row, facts, awaited)
+        try:
+            judged_together.check_arrival(
+                work, product_row, certificate=facts.content, digest=facts.sha256, request=awaited
+            )
+            refused = None
+        except VerificationError as error:
+            refused = error
     if refused is not None:
         if request_id is not None:
             with catalog.write(actor) as work:
@@ -123,21 +127,9 @@ def incoming(
         catalog.store.discard(draft)
 
 
-def _refused_by_ledger(
-    work: Work, product: Product, facts: CertificateFacts, request: Request | None
-) -> VerificationError | None:
-    try:
-        ledger.check_arrival(work, product, certificate=facts.content, digest=facts.sha256, request=request)
-    except VerificationError as error:
-        return error
-    return None
-
-
 def receive(work: Work, checked: CheckedRelease) -> records.Release:
     """Enter the release and queue the job that measures it from scratch; downloads wait for that."""
-    request: Request | None = None
-    if checked.request_id is not None:
-        request = seen_request(work, checked.request_id, lock=True)
+    request = None if checked.request_id is None else seen_request(work, checked.request_id, lock=True)
     product = visible_product(work, checked.product_id, Permission.PUSH_RELEASE, lock=True)
     check_promise(checked.facts, product)  # the product may have changed meanwhile
     configuration_id = _configuration(work, product, request, checked.facts)
@@ -147,26 +139,27 @@ def receive(work: Work, checked: CheckedRelease) -> records.Release:
         _check_awaited(work, request)
     certificate = checked.facts.content
     signature = check_signed(work, certificate=certificate, signature=checked.signature, user_id=work.user_id)
-    ledger.check_arrival(work, product, certificate=certificate, digest=checked.draft.digest, request=request)
+    judged_together.check_arrival(work, product, certificate=certificate, digest=checked.draft.digest, request=request)
     stored = work.keep(checked.draft)
     job_id = new_id()
-    row = Release(
-        product_id=product.id,
-        configuration_id=configuration_id,
-        request_id=checked.request_id,
-        digest=stored.digest,
-        bytes=stored.bytes,
-        file_name=checked.file_name,
-        certificate=checked.facts.content,
-        certificate_digest=checked.facts.digest,
-        signature=signature,
-        state=ReleaseState.RECEIVED,
-        job_id=job_id,
-        pushed_by=work.user_id,
-        created_at=work.now,
+    row = work.add(
+        Release(
+            product_id=product.id,
+            configuration_id=configuration_id,
+            request_id=checked.request_id,
+            digest=stored.digest,
+            bytes=stored.bytes,
+            file_name=checked.file_name,
+            certificate=certificate,
+            certificate_digest=checked.facts.digest,
+            signature=signature,
+            state=ReleaseState.RECEIVED,
+            job_id=job_id,
+            pushed_by=work.user_id,
+            created_at=work.now,
+        )
     )
-    work.add(row)
-    queue.enqueue(work, kind=queue.VERIFY_RELEASE, product_id=product.id, subject_id=row.id, job_id=job_id)
+    jobs.enqueue(work, kind=jobs.VERIFY_RELEASE, product_id=product.id, subject_id=row.id, job_id=job_id)
     work.record(
         "release pushed",
         row,
@@ -183,8 +176,7 @@ def _target(work: Work, product: str | None, request_id: str | None) -> tuple[Pr
     if request_id is None:
         if product is None:
             raise InputError("name the product or the request that the release is for")
-        product_row = visible_product(work, product, Permission.PUSH_RELEASE)
-        return product_row, None
+        return visible_product(work, product, Permission.PUSH_RELEASE), None
     request = seen_request(work, request_id)
     product_row = visible_product(work, request.product_id, Permission.PUSH_RELEASE)
     if product is not None and visible_product(work, product).id != product_row.id:

@@ -19,11 +19,10 @@ from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS, ChainVerdict, Checkpoint, verify_chain
 from aegis.catalog.database.tables import Audit, Setting, is_id
 from aegis.catalog.records import Page, read, record_of, write
-from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.catalog import Catalog, Work, visible_product
 from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import SYSTEM, Permission, require
-from aegis.catalog.service.visible import visible_product
 from aegis.errors import InputError
 
 _LONGEST_NAME = 64
@@ -151,7 +150,8 @@ def keep_up(catalog: Catalog, *, each_page: Callable[[], None] = lambda: None) -
     """
     with catalog.read(SYSTEM) as work:
         note = _note(work)
-        whole = _is_due(note, work)
+        day = datetime.timedelta(hours=work.settings.audit_walk_hours)
+        whole = note.wanted_at is not None or note.walked_at is None or work.now - note.walked_at >= day
         start = Checkpoint() if whole else note.checkpoint
         if note.first_broken is not None and not whole:
             return False
@@ -178,12 +178,6 @@ def _after(
         if note.wanted_at == asked:  # whoever asked later waits for another one
             note = replace(note, wanted_at=None)
     return note
-
-
-def _is_due(note: _Note, work: Work) -> bool:
-    if note.wanted_at is not None or note.walked_at is None:
-        return True
-    return work.now - note.walked_at >= datetime.timedelta(hours=work.settings.audit_walk_hours)
 
 
 def _note(work: Work, *, lock: bool = False) -> _Note:

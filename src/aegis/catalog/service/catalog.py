@@ -1,4 +1,7 @@
-"""The composition root: a database, a store and settings; and one unit of work, which is one transaction."""
+"""The composition root: a database, a store and settings; one unit of work, a transaction; and what it finds.
+
+What somebody must not know of is not found.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, func, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
@@ -19,9 +22,9 @@ from sqlalchemy.orm.exc import StaleDataError
 from aegis.catalog.database import audit_chain
 from aegis.catalog.database.audit_chain import ACTS
 from aegis.catalog.database.connection import DEFAULT_POOL, Database
-from aegis.catalog.database.open_storage import open_store
-from aegis.catalog.database.storage import Draft, Store, Stored
+from aegis.catalog.database.storage import Draft, Store, Stored, open_store
 from aegis.catalog.database.tables import (
+    Audit,
     Configuration,
     Job,
     Product,
@@ -32,11 +35,14 @@ from aegis.catalog.database.tables import (
     Table,
     Token,
     User,
+    is_id,
 )
+from aegis.catalog.service.checks import printable
 from aegis.catalog.service.openid_provider import OpenIdProvider
-from aegis.catalog.service.permissions import Actor
+from aegis.catalog.service.permissions import Actor, Permission, may, require
 from aegis.catalog.settings import Settings
-from aegis.errors import AegisError, BrokenOffError, ConflictError, EngineError, StorageFullError
+from aegis.catalog.states import KEPT_RELEASES, ProductState
+from aegis.errors import AegisError, BrokenOffError, ConflictError, EngineError, NotFoundError, StorageFullError
 
 _log = logging.getLogger("aegis.catalog")
 Clock = Callable[[], datetime.datetime]
@@ -75,7 +81,7 @@ class Work:
         self.settings = settings
         self.seen_products: dict[str, Any] = {}
         """Products that were found in this transaction, by name and id: one page asks for the same one many times."""
-        self._entries: list[audit_chain.Entry] = []
+        self._entries: list[Audit] = []
         self._held = ExitStack()
         self._ending = False
 
@@ -103,7 +109,7 @@ class Work:
         subject, subject_id = about if isinstance(about, tuple) else (_SUBJECTS[type(about)], row.id)
         of_row = row.id if isinstance(about, Product) else getattr(about, "product_id", None)
         self._entries.append(
-            audit_chain.Entry(
+            Audit(
                 at=self.now,
                 actor=self.actor.name,
                 actor_id=self.actor.user_id,
@@ -119,15 +125,6 @@ class Work:
         """Give a draft its place in the store; the row that names it belongs into the same transaction."""
         self._held.enter_context(self.store.referring())
         return self.store.keep(draft)
-
-    def _commit(self) -> None:
-        self.session.flush()
-        audit_chain.append(self.session, self._entries)
-        self._ending = True
-        self.session.commit()
-
-    def _close(self) -> None:
-        self._held.close()
 
 
 class Catalog:
@@ -188,7 +185,10 @@ class Catalog:
             with self.database.write() as session:
                 work = self._work(session, actor)
                 yield work
-                work._commit()
+                session.flush()
+                audit_chain.append(session, work._entries)
+                work._ending = True
+                session.commit()
         except NoConnectionError:
             raise EngineError(_BUSY) from None
         except StaleDataError:
@@ -200,7 +200,7 @@ class Catalog:
             raise _refused(error, undone=work is None or not work._ending) from None
         finally:
             if work is not None:
-                work._close()
+                work._held.close()
 
     def _work(self, session: Session, actor: Actor) -> Work:
         return Work(session=session, store=self.store, actor=actor, now=self.clock(), settings=self.settings)
@@ -260,3 +260,94 @@ def again_if_undone(
                 raise
         time.sleep(pause_s * attempt)
     raise AssertionError("the last attempt returns or raises")
+
+
+# Finding things as somebody, and how much a product and a person may keep
+
+_NO_PRODUCT = "there is no such product; look at the list of products"
+
+
+def visible_product(work: Work, key: str, needed: Permission | None = None, *, lock: bool = False) -> Product:
+    """The product with this name or id, if the actor may know of it; raises unless they may do what is ``needed``."""
+    require(work.actor, Permission.SEE_CATALOG)
+    row = None if lock else work.seen_products.get(key)
+    if row is None and printable(key):
+        query = select(Product).where(Product.id == key if is_id(key) else Product.name == key)
+        if lock:
+            query = query.with_for_update(key_share=True).execution_options(populate_existing=True)
+        row = work.session.scalar(query)
+    product = checked_visible(work, row)
+    if needed is not None:
+        require(work.actor, needed, product.id)
+    return product
+
+
+def checked_visible(work: Work, product: Product | None) -> Product:
+    """The product that was found; `NotFoundError` where there is none, or none that the actor may know of."""
+    if product is None or not sees_product(work, product):
+        raise NotFoundError(_NO_PRODUCT)
+    work.seen_products[product.id] = work.seen_products[product.name] = product
+    return product
+
+
+def sees_product(work: Work, product: Product) -> bool:
+    """Drafts are for those who work on them, retired products also for those who once asked for them.
+
+    A token of one product sees that one only.
+    """
+    actor = work.actor
+    if actor.token_product not in (None, product.id):
+        return False
+    if product.state == ProductState.PUBLISHED or may(actor, Permission.SEE_DRAFT, product.id):
+        return True
+    if product.state == ProductState.DRAFT:
+        return False
+    query = select(Request.id).where(Request.consumer_id == actor.user_id, Request.product_id == product.id)
+    return work.session.scalar(query.limit(1)) is not None
+
+
+def of_current_summary(work: Work, product_id: str, what: Any) -> Any:
+    """The product's current summary, or a column of it; None where it has none."""
+    return work.session.scalar(select(what).where(Summary.product_id == product_id, Summary.current))
+
+
+def by_id(work: Work, table: type[RowType], key: Any, *, lock: bool = False) -> RowType | None:
+    """The row with this id, locked until the transaction ends if asked; None where the text is no id at all.
+
+    Rows that refer to a locked one may still be added: their writers do not change it, and if they waited for its
+    writer, who may add such rows as well, both could wait for each other.
+    """
+    if not is_id(key):
+        return None
+    return work.session.get(table, key, with_for_update={"key_share": True} if lock else None, populate_existing=lock)
+
+
+def locked(work: Work, table: type[RowType], key: str) -> RowType:
+    """The row with this id, which something refers to, locked as by `by_id`."""
+    row = by_id(work, table, key, lock=True)
+    assert row is not None
+    return row
+
+
+def room_left(work: Work, product_id: str, *, limit_bytes: int) -> int:
+    """How many bytes may be pushed now for this product by this person, at most ``limit_bytes``."""
+    of_product = _used(work, Summary.product_id == product_id, Release.product_id == product_id)
+    person = work.actor.user_id
+    of_person = _used(work, Summary.pushed_by == person, Release.pushed_by == person)
+    left = min(
+        limit_bytes,
+        work.settings.stored_bytes_per_product - of_product,
+        work.settings.stored_bytes_per_person - of_person,
+    )
+    if left <= 0:
+        raise ConflictError(
+            "the quota of this product, or yours, is used up; withdraw releases that nobody needs any more, or let an "
+            "administrator raise it"
+        )
+    return left
+
+
+def _used(work: Work, summaries: ColumnElement[bool], releases: ColumnElement[bool]) -> int:
+    counted = select(func.coalesce(func.sum(Summary.bytes), 0)).where(summaries)
+    released = select(func.coalesce(func.sum(Release.bytes), 0)).where(releases, Release.state.in_(KEPT_RELEASES))
+    return int(work.session.scalar(select(counted.scalar_subquery() + released.scalar_subquery())) or 0)

@@ -41,14 +41,15 @@ def checked_tags(tags: Iterable[str]) -> list[str]:
     return sorted(listed)
 
 
-def search_text(*, name: str, title: str, description: str, columns: Iterable[Mapping[str, Any]]) -> str:
+def search_text(product: Product) -> str:
     """Everything that a product says of itself, in small letters: what a search looks through.
 
-    >>> search_text(name="a", title="B", description="", columns=[{"name": "Age", "description": "in years"}])
+    >>> columns = [{"name": "Age", "description": "in years"}]
+    >>> search_text(Product(name="a", title="B", description="", columns=columns))
     'a\\nb\\nage\\nin years'
     """
-    texts = [name, title, description]
-    texts += [part for column in columns for part in (column["name"], column.get("description", ""))]
+    texts = [product.name, product.title, product.description]
+    texts += [part for column in product.columns for part in (column["name"], column.get("description", ""))]
     return "\n".join(part for part in texts if part).lower()
 
 
@@ -146,7 +147,10 @@ def product_search(
         visible = Visible.OWN
     else:
         visible = Visible.PUBLISHED_OR_OWN if own else Visible.PUBLISHED
-    values: dict[str, Any] = {f"word_{number}": _pattern(word) for number, word in enumerate(parts)}
+    values: dict[str, Any] = {}
+    for number, word in enumerate(parts):
+        escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        values[f"word_{number}"] = f"%{escaped}%"
     if visible in (Visible.OWN, Visible.PUBLISHED_OR_OWN):
         values["own"] = sorted(own or ())
     if actor.token_product is not None:
@@ -165,10 +169,6 @@ def product_search(
     return ProductSearch(shape=shape, values=values)
 
 
-def _pattern(word: str) -> str:
-    return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-
-
 def entries(
     work: Work, *, query: str = "", tag: str | None = None, owner: str | None = None, page: PageRequest = FIRST
 ) -> Page[records.ProductEntry]:
@@ -176,11 +176,11 @@ def entries(
     require(work.actor, Permission.SEE_CATALOG)
     search = product_search(work.actor, words=query, tag=tag, owner=owner)
     listed = _entries_query(search.shape, continued=page.cursor is not None)
-    return read_page(work.session, listed, search.values, _entry, keys=BY_NAME, page=page)
 
+    def view(row: Any) -> records.ProductEntry:
+        return record_of(records.ProductEntry, row, tags=split_tags(row.tags))
 
-def _entry(row: Any) -> records.ProductEntry:
-    return record_of(records.ProductEntry, row, tags=split_tags(row.tags))
+    return read_page(work.session, listed, search.values, view, keys=BY_NAME, page=page)
 
 
 BY_NAME = (Product.name,)
@@ -245,5 +245,4 @@ def _facets_query(shape: SearchShape) -> Select[*tuple[Any, ...]]:
         .limit(_MOST_SHOWN)
         .subquery()
     )
-    both = union_all(select(tags), select(owners)).subquery()
-    return select(both)
+    return select(union_all(select(tags), select(owners)).subquery())

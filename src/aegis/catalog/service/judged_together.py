@@ -1,28 +1,33 @@
-"""How maskings stand to earlier releases, by what the provider judged together on the rows."""
+"""How maskings stand to earlier releases, by what the provider judged together on the rows.
+
+The provider's own ledger, beside the table, knows the rows and decides when a release is made. The catalog knows what
+it gave out, and holds approvals and arrivals against that: by what the provider judged together, and by what each
+certificate says that it was judged with.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Configuration, JointVerdict, Product, Request
+from aegis.catalog.database.tables import Configuration, JointVerdict, Product, Release, Request
 from aegis.catalog.records import MaskedPart, Together
-from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_whole
-from aegis.catalog.service.ledger_rows import Out, all_out, counted, held_beside
+from aegis.catalog.service.catalog import Work, by_id, visible_product
+from aegis.catalog.service.certificates import asks_for_all
+from aegis.catalog.service.checks import checked_whole, policy_of
+from aegis.catalog.service.ledger import Out, all_out, counted, held_beside, judged_with, offered, wanted_maskings
 from aegis.catalog.service.notifications import NotificationKind, deciders, notify_of_request
 from aegis.catalog.service.permissions import Permission, require
-from aegis.catalog.service.request_steps import in_state
-from aegis.catalog.service.request_terms import asks_for_all
-from aegis.catalog.service.schema import policy_of
-from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.seen_requests import in_state
 from aegis.catalog.states import RequestState
 from aegis.counts.disclosure_rule import count_words
-from aegis.errors import ConflictError, InputError, NotFoundError
+from aegis.errors import ConflictError, InputError, NotFoundError, VerificationError
 from aegis.releases.ledger_entry import ANYBODY
 
 MOST_VERDICTS = 5_000
@@ -139,8 +144,7 @@ def standings_for(work: Work, *, request_id: str) -> dict[str, records.TogetherS
 
 
 def unjudged(work: Work, product: Product) -> tuple[str, ...]:
-    """Keys of maskings that nobody judged together with all earlier releases; empty where nothing was released
-    before."""
+    """Keys of maskings that nobody judged with all earlier releases; empty where nothing was released before."""
     policy = policy_of(product)
     shown = list(dict.fromkeys(release.part for release in counted(work, product, recipient=ANYBODY)))
     if policy is None or not shown:
@@ -152,32 +156,6 @@ def unjudged(work: Work, product: Product) -> tuple[str, ...]:
         )
     )
     return tuple(key for key in keys if key not in judged)
-
-
-def offered(work: Work, product_id: str) -> list[Configuration]:
-    """The configurations of a product that may be approved, by name."""
-    return list(
-        work.session.scalars(
-            select(Configuration)
-            .where(Configuration.product_id == product_id, Configuration.withdrawn_at.is_(None))
-            .order_by(Configuration.name, Configuration.id)
-        )
-    )
-
-
-def wanted_maskings(work: Work, product: Product) -> list[MaskedPart]:
-    """Every masking there is, of all columns and of those that waiting requests ask for."""
-    content_ids = [configuration.content_id for configuration in offered(work, product.id)]
-    waiting = work.session.scalars(
-        select(Request.columns).where(Request.product_id == product.id, in_state(RequestState.PENDING, work.now))
-    ).all()
-    shapes: list[tuple[str, ...] | None] = [None]
-    shapes += [tuple(sorted(columns)) for columns in waiting if not asks_for_all(columns, product)]
-    return [
-        MaskedPart(content_id=content_id, columns=columns)
-        for columns in dict.fromkeys(shapes)
-        for content_id in content_ids
-    ]
 
 
 def _tried_with(part: MaskedPart, out: Sequence[Out]) -> list[list[MaskedPart]]:
@@ -266,3 +244,96 @@ def _key(policy_id: str, parts: Sequence[MaskedPart]) -> str:
     """The same for the same maskings in any order, under one policy."""
     named = sorted({json.dumps([part.content_id, part.columns and sorted(part.columns)]) for part in parts})
     return hashlib.sha256(json.dumps([policy_id, named]).encode()).hexdigest()
+
+
+# What may be approved, arrive, and fulfil a request, beside earlier releases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """How a masking that is approved stands to earlier releases.
+
+    ``despite`` is the reason where it breaks the policy together with that; ``unjudged`` says that nobody judged it.
+    """
+
+    despite: str | None = None
+    unjudged: bool = False
+
+
+def check_approval(
+    work: Work, product: Product, configuration: Configuration, request: Request, *, despite: str | None
+) -> Approval:
+    """Raise where a masking breaks the policy together with earlier releases, unless a reason is given.
+
+    What nobody judged yet passes here, on the record: the provider's own ledger decides when the release is made, and
+    the catalog takes only one whose certificate says that it was judged with all earlier releases.
+    """
+    if not work.settings.releases_judged_together:
+        return Approval()
+    standing = standings(work, product, offered(work, product.id), request)[configuration.id]
+    if standing.standing is not Together.BROKEN:
+        if despite:
+            raise InputError("the ledger allows this masking or does not know it; leave the reason against it out")
+        return Approval(unjudged=standing.standing is Together.UNKNOWN)
+    if not despite:
+        raise VerificationError(standing.said)
+    return Approval(despite=despite)
+
+
+def check_arrival(
+    work: Work, product: Product, *, certificate: dict[str, Any], digest: str, request: Request | None
+) -> str | None:
+    """Raise unless the certificate says that the release was judged with all earlier releases.
+
+    Of two releases the one that was made later was judged with the other. Gives the reason where it left despite its
+    ledger: that needs an approval which says so too, so nothing leaves in that way for nobody in particular. Whoever
+    enters the release afterwards has locked the product before this: of two that arrive at once one sees the other.
+    """
+    despite = _despite(certificate)
+    approved = request is not None and request.despite is not None
+    if not work.settings.releases_judged_together or approved:
+        return despite or (request.despite if request is not None else None)
+    if despite is not None:
+        raise VerificationError(_NOT_DECIDED)
+    mine = judged_with(certificate)
+    recipient = ANYBODY if request is None else request.consumer_id
+    unseen = [
+        release
+        for release in counted(work, product, recipient=recipient)
+        if release.digest != digest and release.digest not in mine and digest not in release.judged_with
+    ]
+    if unseen:
+        names = ", ".join(f"{release.name} ({release.release_id[:8]})" for release in unseen[:_NAMED])
+        raise VerificationError(
+            "the certificate does not say that it was judged together with the earlier releases of the product "
+            f"({names}); "
+            "release it with the ledger of the table, or have it approved despite the ledger"
+        )
+    return None
+
+
+def check_fulfilment(work: Work, product: Product, request: Request, release: Release) -> None:
+    """Raise unless a release that is there already may go to one more consumer, beside what that one holds by now."""
+    if not work.settings.releases_judged_together or request.despite is not None:
+        return
+    if _despite(release.certificate) is not None:
+        raise VerificationError(_NOT_DECIDED)
+    approved = work.session.get_one(Configuration, request.configuration_id)
+    standing = standings(work, product, [approved], request)[approved.id]
+    if standing.standing is Together.BROKEN:
+        raise VerificationError(standing.said)
+    if standing.standing is Together.UNKNOWN:
+        check_arrival(work, product, certificate=release.certificate, digest=release.digest, request=request)
+
+
+def _despite(certificate: dict[str, Any]) -> str | None:
+    """The provider's own reason to release although their ledger did not allow it."""
+    stated = certificate.get("ledger")
+    reason = stated.get("despite") if isinstance(stated, dict) else None
+    return None if reason is None else str(reason)[:2_000] or "no reason given"
+
+
+_NOT_DECIDED = (
+    "the release left although the provider's ledger did not allow it, and no approval says so; an expert has to "
+    "decide about that, for a request"
+)

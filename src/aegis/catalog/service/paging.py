@@ -55,11 +55,7 @@ def page_of(
 
 
 def paged_query(
-    query: Select[*tuple[Any, ...]],
-    *,
-    keys: Keys,
-    continued: bool,
-    descending: bool = False,
+    query: Select[*tuple[Any, ...]], *, keys: Keys, continued: bool, descending: bool = False
 ) -> Select[*tuple[Any, ...]]:
     """A query for any page, of the first or of later ones; which one, `read_page` says."""
     if continued:

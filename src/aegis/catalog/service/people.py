@@ -1,12 +1,18 @@
-"""People: signing in and out, invitations, roles.
+"""People: invitations, passwords, roles; and those whom an identity provider vouches for.
 
 Functions that compute or check a password take the catalog and open their own short transactions, because argon2 is
 slow on purpose and no lock of the database is held meanwhile.
+
+Nobody from outside is recognised by a name or a mail address, which a provider may hand out again: only by what it
+calls them for good. Somebody with an account here adds this way to sign in while they are signed in.
 """
 
 from __future__ import annotations
 
 import datetime
+import logging
+import re
+import secrets
 from collections import defaultdict
 from typing import Any
 
@@ -15,15 +21,24 @@ from sqlalchemy import delete, exists, false, func, or_, select
 from aegis.catalog import records
 from aegis.catalog.database.tables import Assignment, ExternalIdentity, HalfSignIn, Link, Product, SignIn, Token, User
 from aegis.catalog.records import Page, UserRole, record_of
-from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.catalog import Catalog, Work, by_id, visible_product
 from aegis.catalog.service.checks import checked_line, checked_slug
+from aegis.catalog.service.openid_provider import ExternalPerson
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
-from aegis.catalog.service.passwords import hash_of, hash_password, is_password, new_secret
 from aegis.catalog.service.permissions import ANONYMOUS, SYSTEM, Actor, Permission, require
-from aegis.catalog.service.sessions import attempt_succeeded, begin_attempt, role_counts
-from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.sessions import (
+    SignedIn,
+    attempt_succeeded,
+    begin_attempt,
+    hash_of,
+    hash_password,
+    is_password,
+    new_secret,
+    open_session,
+    role_counts,
+)
 from aegis.catalog.settings import Settings
-from aegis.errors import ConflictError, InputError, NotFoundError
+from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
 
 SETUP, INVITE, RESET = "setup", "invite", "reset"
 
@@ -154,12 +169,13 @@ def assign(work: Work, *, user_id: str, role: str, product: str | None = None) -
     require(work.actor, Permission.MANAGE_PEOPLE)
     person, chosen, product_id = _role_of(work, user_id, role, product)
     assignment = _assignment(work, person.id, chosen, product_id)
-    if assignment is not None and assignment.valid_until is not None:
-        assignment.valid_until = None  # from now on it is given here, whatever the groups say
-        work.record("role given", person, product_id=product_id, role=chosen)
     if assignment is None:
         work.add(Assignment(user_id=person.id, role=chosen, product_id=product_id))
-        work.record("role given", person, product_id=product_id, role=chosen)
+    elif assignment.valid_until is not None:
+        assignment.valid_until = None  # from now on it is given here, whatever the groups say
+    else:
+        return user_views(work, [person])[0]
+    work.record("role given", person, product_id=product_id, role=chosen)
     return user_views(work, [person])[0]
 
 
@@ -254,20 +270,18 @@ def found_user(work: Work, user_id: str | None, *, lock: bool = False) -> User:
 
 
 def user_views(work: Work, people: list[User]) -> list[records.User]:
+    ids = [person.id for person in people]
     roles_of: dict[str, list[records.Role]] = defaultdict(list)
     assigned = work.session.execute(
         select(Assignment, Product.name)
         .join(User, role_counts(work.now))
         .outerjoin(Product, Product.id == Assignment.product_id)
-        .where(User.id.in_([person.id for person in people]))
+        .where(User.id.in_(ids))
     )
     for assignment, product_name in assigned:
         roles_of[assignment.user_id].append(record_of(records.Role, assignment, product_name=product_name))
-    external = set(
-        work.session.scalars(
-            select(ExternalIdentity.user_id).where(ExternalIdentity.user_id.in_([person.id for person in people]))
-        )
-    )
+    vouched_for = select(ExternalIdentity.user_id).where(ExternalIdentity.user_id.in_(ids))
+    external = set(work.session.scalars(vouched_for))
     return [
         record_of(
             records.User,
@@ -282,7 +296,6 @@ def user_views(work: Work, people: list[User]) -> list[records.User]:
 
 def keep_an_administrator(work: Work, *, without: str) -> None:
     """Raise if nobody but this person could administrate. Locks the administrators, so that two cannot both go."""
-    knows_a_way = ExternalIdentity.user_id == User.id
     others = work.session.scalars(
         select(User.id)
         .join(Assignment, role_counts(work.now))
@@ -290,7 +303,7 @@ def keep_an_administrator(work: Work, *, without: str) -> None:
             Assignment.role == UserRole.ADMIN,
             User.active,
             or_(
-                exists().where(knows_a_way) if work.settings.oidc_issuer else false(),
+                exists().where(ExternalIdentity.user_id == User.id) if work.settings.oidc_issuer else false(),
                 User.password_hash.is_not(None) if work.settings.local_accounts else false(),
             ),
         )
@@ -298,3 +311,96 @@ def keep_an_administrator(work: Work, *, without: str) -> None:
     ).all()
     if without in others and len(set(others)) == 1:
         raise ConflictError("this is the last administrator; make somebody else one first")
+
+
+# People whom an identity provider vouches for: found or made, given the roles of their groups, and signed in
+
+
+_log = logging.getLogger("aegis.catalog")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
+
+
+def sign_in_external(catalog: Catalog, person: ExternalPerson) -> SignedIn:
+    """A session for somebody whom the provider vouches for; on the first time they are made, without a password."""
+    with catalog.write(ANONYMOUS) as work:
+        identity = work.session.get(ExternalIdentity, (person.issuer, person.subject))
+        if identity is None:
+            made = new_user(work, name=_free_name(work, person.name), display_name=_shown_name(person))
+            identity = _link(work, person, made)
+        user = found_user(work, identity.user_id, lock=True)
+        if not user.active:
+            raise NotSignedInError("this account is switched off; ask an administrator")
+        identity.last_seen_at = work.now
+        _give_roles(work, user, person.groups)
+        return open_session(work, user_id=user.id, by="identity provider")
+
+
+def link_external(catalog: Catalog, actor: Actor, person: ExternalPerson) -> None:
+    """Add this way to sign in to the account of somebody who is signed in. Not with a token."""
+    require(actor, Permission.MANAGE_OWN_SESSIONS)
+    with catalog.write(actor) as work:
+        identity = work.session.get(ExternalIdentity, (person.issuer, person.subject))
+        if identity is not None and identity.user_id != actor.user_id:
+            raise ConflictError("that account signs in as somebody else here already; ask an administrator")
+        user = found_user(work, actor.user_id, lock=True)
+        if identity is None:
+            _link(work, person, user)
+        _give_roles(work, user, person.groups)
+
+
+def _link(work: Work, person: ExternalPerson, user: User) -> ExternalIdentity:
+    work.record("identity linked", user)
+    return work.add(
+        ExternalIdentity(
+            issuer=person.issuer, subject=person.subject, user_id=user.id, created_at=work.now, last_seen_at=work.now
+        )
+    )
+
+
+def _give_roles(work: Work, user: User, groups: frozenset[str]) -> None:
+    """What the groups give counts until the person was not seen for so many days; what they no longer give ends."""
+    until = work.now + datetime.timedelta(days=work.settings.oidc_roles_days)
+    roles = _mapped(work, groups)
+    for assignment in work.session.scalars(select(Assignment).where(Assignment.user_id == user.id)).all():
+        role = (assignment.role, assignment.product_id)
+        if role in roles:
+            roles.discard(role)
+            assignment.valid_until = None if assignment.valid_until is None else until
+        elif assignment.valid_until is not None:
+            work.session.delete(assignment)
+            work.record("role taken", user, product_id=assignment.product_id, role=assignment.role)
+    for name, product_id in sorted(roles, key=str):
+        work.session.add(Assignment(user_id=user.id, role=name, product_id=product_id, valid_until=until))
+        work.record("role given", user, product_id=product_id, role=name)
+    work.session.flush()
+
+
+def _mapped(work: Work, groups: frozenset[str]) -> set[tuple[str, str | None]]:
+    mapped: set[tuple[str, str | None]] = set()
+    for rule in work.settings.oidc_roles:
+        if rule.group not in groups:
+            continue
+        if rule.product is None:
+            mapped.add((rule.role, None))
+            continue
+        product_id = work.session.scalar(select(Product.id).where(Product.name == rule.product))
+        if product_id is None:
+            _log.warning("oidc_roles names a product that is not in the catalog; that role is not given")
+        else:
+            mapped.add((rule.role, product_id))
+    return mapped
+
+
+def _free_name(work: Work, wanted: str) -> str:
+    """The name that the provider gives, as far as an address can hold it; another one where it is taken."""
+    plain = _NOT_IN_NAMES.sub("-", wanted.lower().split("@")[0]).strip("._-")[:48].strip("._-") or "person"
+    taken = work.session.scalar(select(User.id).where(User.name == plain))
+    return plain if taken is None and len(plain) != 32 else f"{plain}-{secrets.token_hex(4)}"
+
+
+def _shown_name(person: ExternalPerson) -> str:
+    for name in (person.display_name, person.name):
+        shown = "".join(letter for letter in name if letter.isprintable()).strip()[:120].strip()
+        if shown:
+            return shown
+    return "somebody"

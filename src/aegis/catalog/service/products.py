@@ -12,21 +12,19 @@ from sqlalchemy import Select, bindparam, func, select
 from aegis.catalog import records
 from aegis.catalog.database.tables import Assignment, Configuration, Product, Summary, User, is_id
 from aegis.catalog.records import Page, UserRole, record_of
-from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.checks import checked_line, checked_slug, checked_text, printable
-from aegis.catalog.service.finding import (
-    BY_NAME,
-    TAGS,
-    SearchShape,
-    product_search,
-    search_text,
-    set_tags,
-    split_tags,
+from aegis.catalog.service.catalog import Work, checked_visible, of_current_summary, visible_product
+from aegis.catalog.service.checks import (
+    checked_columns,
+    checked_line,
+    checked_policy,
+    checked_slug,
+    checked_text,
+    policy_facts,
+    printable,
 )
+from aegis.catalog.service.finding import BY_NAME, TAGS, SearchShape, product_search, search_text, set_tags, split_tags
 from aegis.catalog.service.paging import FIRST, PageRequest, paged_query, read_page
 from aegis.catalog.service.permissions import Held, Permission, require
-from aegis.catalog.service.schema import checked_columns, checked_policy, policy_facts
-from aegis.catalog.service.visible import checked_visible, of_current_summary, visible_product
 from aegis.catalog.states import ProductState, check_step
 from aegis.data.schema import Role
 from aegis.errors import ConflictError, InputError
@@ -67,7 +65,7 @@ def register(
         created_at=work.now,
         changed_at=work.now,
     )
-    row.search_text = _search_text(row)
+    row.search_text = search_text(row)
     work.add(row)
     set_tags(work, row.id, tags)
     if not (work.actor.is_admin or work.actor.holds(UserRole.PROVIDER)):
@@ -121,7 +119,7 @@ def change(
     if tags is not None and set_tags(work, row.id, tags):
         changed.append("tags")
     if changed:
-        row.search_text = _search_text(row)
+        row.search_text = search_text(row)
         row.changed_at = work.now
         work.record("product changed", row, changed=changed, policy_id=_policy_id(row.policy))
     work.session.flush()
@@ -248,12 +246,7 @@ _OF_NAME = _with_counts(select(Product)).where(Product.name == bindparam("name")
 
 
 def _view(work: Work, product_id: str) -> records.Product:
-    row = work.session.execute(_OF_ID, {"id": product_id}).one()
-    return _as_view(*row)
-
-
-def _search_text(row: Product) -> str:
-    return search_text(name=row.name, title=row.title, description=row.description, columns=row.columns)
+    return _as_view(*work.session.execute(_OF_ID, {"id": product_id}).one())
 
 
 def _as_view(row: Any, owner: str, offered: int, summary_id: str | None, tags: str | None) -> records.Product:

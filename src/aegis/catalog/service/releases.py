@@ -1,4 +1,4 @@
-"""Releases that are in the catalog: seen, downloaded, given to a request, and withdrawn."""
+"""Releases that are in the catalog: seen, downloaded, given to a request, withdrawn; where they come from and went."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from sqlalchemy import BindParameter, Select, bindparam, func, or_, select
 
 from aegis.catalog import records
 from aegis.catalog.database.tables import (
+    Configuration,
     Download,
     Job,
     Product,
     Release,
     Request,
+    Summary,
     User,
     UtcTime,
     is_id,
 )
 from aegis.catalog.records import Page, Standing, record_of
-from aegis.catalog.service import ledger, ledger_rows, queue
-from aegis.catalog.service.catalog import Work
+from aegis.catalog.service import jobs, judged_together, ledger
+from aegis.catalog.service.catalog import Work, by_id, locked, visible_product
+from aegis.catalog.service.certificates import check_columns, check_terms, present_policy
 from aegis.catalog.service.checks import checked_text
 from aegis.catalog.service.notifications import NotificationKind, notify_of_request
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
 from aegis.catalog.service.permissions import Permission, may, require
-from aegis.catalog.service.present_policy import present_policy
-from aegis.catalog.service.request_steps import effective_state, in_state, move
-from aegis.catalog.service.request_terms import check_columns, check_terms
-from aegis.catalog.service.requests import notify_revoked, seen_request
+from aegis.catalog.service.requests import move, notify_revoked
+from aegis.catalog.service.seen_requests import effective_state, in_state, seen_request
 from aegis.catalog.service.signing_keys import check_still_signed
-from aegis.catalog.service.visible import by_id, locked, visible_product
 from aegis.catalog.states import JobState, ReleaseState, RequestState, check_step
 from aegis.errors import ConflictError, NotFoundError, VerificationError
 
@@ -64,9 +64,9 @@ def fulfil(work: Work, *, request_id: str, release_id: str) -> records.Release:
     present = present_policy(row.certificate, product)
     if present.standing is not Standing.SATISFIED:
         raise ConflictError(f"the release cannot fulfil a request any more: {present.said}")
-    ledger.check_fulfilment(work, product, request, row)
+    judged_together.check_fulfilment(work, product, request, row)
     provision(work, request, row)
-    ledger_rows.enter(work, row, recipient=request.consumer_id, despite=request.despite)
+    ledger.enter(work, row, recipient=request.consumer_id, despite=request.despite)
     return release_view(work, row.id)
 
 
@@ -121,10 +121,10 @@ def withdraw(work: Work, *, release_id: str, reason: str) -> records.Release:
     work.record("release withdrawn", row, state=row.state)
     job = None if row.job_id is None else by_id(work, Job, row.job_id, lock=True)
     if job is not None and job.state in (JobState.QUEUED, JobState.RUNNING):
-        queue.cancel(work, job)  # nobody needs to know any more whether it holds
+        jobs.take_out(work, job)  # nobody needs to know any more whether it holds
     if was_out:
         taken = work.session.scalar(select(func.count()).select_from(Download).where(Download.release_id == row.id))
-        ledger_rows.note_withdrawal(work, row, taken=bool(taken))
+        ledger.note_withdrawal(work, row, taken=bool(taken))
     for request in fulfilled:
         if request.release_id == row.id and effective_state(request, work.now) is RequestState.PROVISIONED:
             move(work, request, RequestState.REVOKED)
@@ -256,3 +256,74 @@ def _standing(row: Release, product: Product) -> records.PresentPolicy:
             _standings.clear()
         standing = _standings[key] = present_policy(row.certificate, product)
     return standing
+
+
+# Where a release comes from and where it went: counts → configuration → release → who holds it, and its versions
+
+_MOST_LISTED = 50
+
+
+def lineage(work: Work, *, release_id: str) -> records.Lineage:
+    """Where a release comes from, its versions, and who holds it.
+
+    Others than oneself are named to those who work on the product.
+    """
+    seen = release(work, release_id=release_id)
+    counted = (
+        select(func.max(Summary.created_at))
+        .where(Summary.product_id == seen.product_id, Summary.created_at <= seen.created_at)
+        .scalar_subquery()
+    )
+    masked_by = select(Configuration.name).where(Configuration.id == seen.configuration_id).scalar_subquery()
+    counts_at, name = work.session.execute(select(counted, masked_by)).one()
+    return records.Lineage(
+        source_name=str(seen.certificate["source"]["name"]),
+        source_rows=int(seen.certificate["source"]["rows"]),
+        counts_at=counts_at,
+        configuration_name=name,
+        holders=_holders(work, seen),
+        versions=_versions(work, seen),
+    )
+
+
+def _versions(work: Work, seen: records.Release) -> tuple[records.ReleaseVersion, ...]:
+    """Releases of the same product with the same configuration that the actor may see, the newest first."""
+    query = (
+        select(Release.id, Release.file_name, Release.state, Release.created_at)
+        .where(Release.product_id == seen.product_id, Release.configuration_id == seen.configuration_id)
+        .order_by(Release.created_at.desc(), Release.id)
+        .limit(_MOST_LISTED)
+    )
+    if not may(work.actor, Permission.SEE_RELEASES, seen.product_id):
+        of_mine = select(Request.release_id).where(Request.consumer_id == work.actor.user_id)
+        query = query.where(Release.id.in_(of_mine))
+    return tuple(record_of(records.ReleaseVersion, row) for row in work.session.execute(query))
+
+
+def _holders(work: Work, seen: records.Release) -> tuple[records.Holder, ...]:
+    taken = (
+        select(func.count())
+        .where(Download.release_id == seen.id, Download.user_id == Request.consumer_id)
+        .correlate(Request)
+        .scalar_subquery()
+    )
+    query = (
+        select(Request, User.name, User.display_name, taken)
+        .join(User, User.id == Request.consumer_id)
+        .where(or_(Request.release_id == seen.id, Request.id == seen.request_id))
+        .order_by(Request.created_at, Request.id)
+        .limit(_MOST_LISTED)
+    )
+    if not may(work.actor, Permission.SEE_RELEASES, seen.product_id):
+        query = query.where(Request.consumer_id == work.actor.user_id)
+    return tuple(
+        records.Holder(
+            request_id=row.id,
+            name=name,
+            display_name=display_name,
+            state=effective_state(row, work.now),
+            downloads=downloads,
+            expires_at=row.expires_at,
+        )
+        for row, name, display_name, downloads in work.session.execute(query)
+    )

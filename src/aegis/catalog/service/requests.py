@@ -1,45 +1,37 @@
-"""Requests for access: asked, decided, revoked, taken back, expired; every step checked, timed and on the record."""
+"""Requests for access: asked, decided, revoked, taken back, talked about, expired; every step checked, timed and on the
+record.
+"""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from enum import StrEnum
-from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Select, bindparam, or_, select
-from sqlalchemy.orm import aliased
+from sqlalchemy import bindparam, func, select
 
 from aegis.catalog import records
-from aegis.catalog.database.tables import Audit, Configuration, Product, Release, Request, User, UtcTime, is_id
-from aegis.catalog.records import Page, record_of
-from aegis.catalog.service import ledger
-from aegis.catalog.service.audit_log import audit_view
-from aegis.catalog.service.catalog import Work
+from aegis.catalog.database.tables import Comment, Configuration, Notification, Product, Release, Request, User
+from aegis.catalog.records import record_of
+from aegis.catalog.service import judged_together
+from aegis.catalog.service.catalog import Work, by_id, visible_product
+from aegis.catalog.service.certificates import terms_of
 from aegis.catalog.service.checks import checked_text, checked_whole
-from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify_of_request
-from aegis.catalog.service.paging import FIRST, PageRequest, paged_query, read_page
-from aegis.catalog.service.permissions import Permission, may, products_where, require
-from aegis.catalog.service.request_steps import effective_state, in_state, move
-from aegis.catalog.service.request_terms import terms_of
-from aegis.catalog.service.visible import by_id, visible_product
-from aegis.catalog.states import ProductState, ReleaseState, RequestState
+from aegis.catalog.service.notifications import NotificationKind, deciders, fulfillers, notify, notify_of_request
+from aegis.catalog.service.permissions import Permission, require
+from aegis.catalog.service.seen_requests import access_view, effective_state, history_view, seen_request
+from aegis.catalog.states import OPEN_REQUESTS, ProductState, ReleaseState, RequestState, check_step
 from aegis.data.schema import Role
-from aegis.errors import ConflictError, InputError, NotFoundError, NotPermittedError, RoleError
+from aegis.errors import ConflictError, InputError, NotPermittedError, RoleError
 from aegis.measures.measure import MEASURES
 
-RowType = TypeVar("RowType")
+MOST_COMMENTS = 200
+_LONGEST_COMMENT = 5_000
+_TOGETHER = 500
 
 
 def ask(
-    work: Work,
-    *,
-    product: str,
-    purpose: str,
-    columns: Iterable[str] = (),
-    days: int = 90,
-    measure: str | None = None,
+    work: Work, *, product: str, purpose: str, columns: Iterable[str] = (), days: int = 90, measure: str | None = None
 ) -> records.AccessRequest:
     """Ask for access to a published product; no column named means all that are not identifying."""
     product_row = visible_product(work, product, Permission.REQUEST_ACCESS)
@@ -64,7 +56,31 @@ def ask(
     work.record("access requested", row, state=row.state, columns=len(row.columns), days=days, measure=measure)
     asks = "{consumer} asks for access to {product}."
     notify_of_request(work, deciders(work, row.product_id), NotificationKind.ASKED, row, asks)
-    return _as_view(work.now, work.session.execute(_OF_ID, {"id": row.id}).one())
+    return access_view(work, row.id)
+
+
+def check_measure(measure: Any) -> None:
+    if measure is not None:
+        MEASURES[measure if isinstance(measure, str) else ""]
+
+
+def _columns(product: Product, columns: Iterable[str]) -> list[str]:
+    open_ones = [column["name"] for column in product.columns if column["role"] != Role.IDENTIFYING]
+    names = [columns] if isinstance(columns, str) else list(columns)
+    if not all(isinstance(name, str) for name in names):
+        raise RoleError("the columns of a request are named by texts")
+    names = list(dict.fromkeys(names))
+    if not set(names) <= set(open_ones):
+        raise RoleError("a requested column is not one of the product's, or identifies people; look at its schema")
+    return names or open_ones
+
+
+def move(work: Work, row: Request, state: RequestState, *, version: int | None = None) -> None:
+    """One step of a request that is locked; `ConflictError` if it is not allowed or somebody was faster."""
+    if version is not None and version != row.version:
+        raise ConflictError("somebody changed the request in the meantime; look at it again")
+    check_step(effective_state(row, work.now), state, what="the request")
+    row.state, row.changed_at = state, work.now
 
 
 def decide(
@@ -96,13 +112,13 @@ def decide(
             raise ConflictError("the configuration was withdrawn; choose another one")
         despite = None if not despite_ledger else checked_text(despite_ledger, what="the reason", least=3, most=2_000)
         product = work.session.get_one(Product, row.product_id)
-        approval = ledger.check_approval(work, product, chosen, row, despite=despite)
+        approval = judged_together.check_approval(work, product, chosen, row, despite=despite)
         row.despite, row.approved_under = approval.despite, terms_of(product)
         move(work, row, RequestState.APPROVED, version=version)
         row.configuration_id = chosen.id
         row.expires_at = work.now + datetime.timedelta(days=row.days)
     else:
-        approval = ledger.Approval()
+        approval = judged_together.Approval()
         if not checked_reason:
             raise InputError("a rejection needs a reason that the consumer will read")
         if despite_ledger:
@@ -126,7 +142,7 @@ def decide(
     else:
         rejected = "Your request for {product} was rejected; its page says why."
         notify_of_request(work, [row.consumer_id], NotificationKind.REJECTED, row, rejected)
-    return _view(work, row.id)
+    return history_view(work, row.id)
 
 
 def revoke(work: Work, *, request_id: str, reason: str, version: int | None = None) -> records.RequestWithHistory:
@@ -138,7 +154,12 @@ def revoke(work: Work, *, request_id: str, reason: str, version: int | None = No
     work.record("request revoked", row, state=row.state)
     work.session.flush()
     notify_revoked(work, row)
-    return _view(work, row.id)
+    return history_view(work, row.id)
+
+
+def notify_revoked(work: Work, row: Request) -> None:
+    """Notify the consumer that access ended before its time."""
+    notify_of_request(work, [row.consumer_id], NotificationKind.REVOKED, row, "Your access to {product} was revoked.")
 
 
 def withdraw(work: Work, *, request_id: str, version: int | None = None) -> records.RequestWithHistory:
@@ -155,7 +176,7 @@ def withdraw(work: Work, *, request_id: str, version: int | None = None) -> reco
     waiting = deciders if before is RequestState.PENDING else fulfillers
     taken = "{consumer} took the request for {product} back."
     notify_of_request(work, waiting(work, row.product_id), NotificationKind.WITHDRAWN, row, taken)
-    return _view(work, row.id)
+    return history_view(work, row.id)
 
 
 def take_back_waiting(work: Work, *, request_id: str) -> None:
@@ -165,158 +186,6 @@ def take_back_waiting(work: Work, *, request_id: str) -> None:
     row = seen_request(work, request_id, lock=True)
     if row.consumer_id == work.actor.user_id and effective_state(row, work.now) is RequestState.PENDING:
         withdraw(work, request_id=request_id)
-
-
-def notify_revoked(work: Work, row: Request) -> None:
-    """Notify the consumer that access ended before its time."""
-    notify_of_request(work, [row.consumer_id], NotificationKind.REVOKED, row, "Your access to {product} was revoked.")
-
-
-def list_requests(
-    work: Work,
-    *,
-    product: str | None = None,
-    state: str | None = None,
-    mine: bool = False,
-    page: PageRequest = FIRST,
-) -> Page[records.AccessRequest]:
-    """One's own requests and those for products one works on, the newest first."""
-    require(work.actor, Permission.SEE_CATALOG)
-    if state is not None and (not isinstance(state, str) or state not in set(RequestState)):
-        raise InputError(f"a state is one of {', '.join(RequestState)}")
-    at_work = products_where(work.actor, Permission.SEE_REQUESTS)
-    query = _list_query(
-        whose=_Whose.OWN if mine or at_work == frozenset() else _Whose.EVERY if at_work is None else _Whose.AT_WORK,
-        of_token=work.actor.token_product is not None,
-        of_product=product is not None,
-        state=None if state is None else RequestState(state),
-        continued=page.cursor is not None,
-    )
-    values = {
-        "me": work.actor.user_id,
-        "at_work": sorted(at_work or ()),
-        "token_product": work.actor.token_product,
-        "product": None if product is None else visible_product(work, product).id,
-        "now": work.now,
-    }
-    return read_page(work.session, query, values, partial(_as_view, work.now), keys=_NEWEST, page=page)
-
-
-class _Whose(StrEnum):
-    """Whose requests somebody sees in a list."""
-
-    OWN = "own"
-    AT_WORK = "own, and those for products one works on"
-    EVERY = "every"
-
-
-_NEWEST = (Request.created_at, Request.id)
-
-
-@lru_cache(maxsize=512)
-def _list_query(
-    *, whose: _Whose, of_token: bool, of_product: bool, state: RequestState | None, continued: bool
-) -> Select[*tuple[Any, ...]]:
-    """A list of this shape; whose, which product and which moment are parameters."""
-    query = _selected()
-    own = Request.consumer_id == bindparam("me")
-    if whose is _Whose.OWN:
-        query = query.where(own)
-    elif whose is _Whose.AT_WORK:
-        query = query.where(or_(own, Request.product_id.in_(bindparam("at_work", expanding=True))))
-    if of_token:
-        query = query.where(Request.product_id == bindparam("token_product"))
-    if of_product:
-        query = query.where(Request.product_id == bindparam("product"))
-    if state is not None:
-        query = query.where(in_state(state, bindparam("now", type_=UtcTime())))
-    return paged_query(query, keys=_NEWEST, continued=continued, descending=True)
-
-
-def request(work: Work, *, request_id: str) -> records.RequestWithHistory:
-    """One request with its history."""
-    require(work.actor, Permission.SEE_CATALOG)
-    row = work.session.execute(_OF_ID, {"id": request_id}).one_or_none() if is_id(request_id) else None
-    return _with_history(work, _checked_seen(work, row))
-
-
-def seen_request(work: Work, request_id: str, needed: Permission | None = None, *, lock: bool = False) -> Request:
-    """The request, if the actor may know of it; raises unless they may do what is ``needed`` to it."""
-    require(work.actor, Permission.SEE_CATALOG)
-    row = _checked_seen(work, by_id(work, Request, request_id, lock=lock))
-    if needed is not None:
-        require(work.actor, needed, row.product_id)
-    return row
-
-
-def _checked_seen(work: Work, row: RowType | None) -> RowType:
-    if row is None or not sees_request(work, row):
-        raise NotFoundError("there is no such request; look at the list of requests")
-    return row
-
-
-def sees_request(work: Work, row: Any) -> bool:
-    if work.actor.token_product not in (None, row.product_id):
-        return False
-    return row.consumer_id == work.actor.user_id or may(work.actor, Permission.SEE_REQUESTS, row.product_id)
-
-
-def check_measure(measure: Any) -> None:
-    if measure is not None:
-        MEASURES[measure if isinstance(measure, str) else ""]
-
-
-def _columns(product: Product, columns: Iterable[str]) -> list[str]:
-    open_ones = [column["name"] for column in product.columns if column["role"] != Role.IDENTIFYING]
-    names = [columns] if isinstance(columns, str) else list(columns)
-    if not all(isinstance(name, str) for name in names):
-        raise RoleError("the columns of a request are named by texts")
-    names = list(dict.fromkeys(names))
-    if not set(names) <= set(open_ones):
-        raise RoleError("a requested column is not one of the product's, or identifies people; look at its schema")
-    return names or open_ones
-
-
-_consumer, _decider = aliased(User), aliased(User)
-
-
-def _selected() -> Select[*tuple[Any, ...]]:
-    """Plain columns: nobody changes a request through a list of them."""
-    return (
-        select(
-            *Request.__table__.columns,
-            Product.name.label("product_name"),
-            Product.title.label("product_title"),
-            _consumer.name.label("consumer_name"),
-            _consumer.display_name.label("consumer_display_name"),
-            Configuration.name.label("configuration_name"),
-            _decider.name.label("decider_name"),
-        )
-        .select_from(Request)
-        .join(Product, Product.id == Request.product_id)
-        .join(_consumer, _consumer.id == Request.consumer_id)
-        .outerjoin(Configuration, Configuration.id == Request.configuration_id)
-        .outerjoin(_decider, _decider.id == Request.decided_by)
-    )
-
-
-_OF_ID = _selected().where(Request.id == bindparam("id"))
-_HISTORY = select(*Audit.__table__.columns).where(Audit.subject_id == bindparam("id")).order_by(Audit.sequence)
-
-
-def _view(work: Work, request_id: str) -> records.RequestWithHistory:
-    return _with_history(work, work.session.execute(_OF_ID, {"id": request_id}).one())
-
-
-def _with_history(work: Work, row: Any) -> records.RequestWithHistory:
-    history = work.session.execute(_HISTORY, {"id": row.id})
-    acts = tuple(audit_view(act) for act in history)
-    return record_of(records.RequestWithHistory, _as_view(work.now, row), history=acts)
-
-
-def _as_view(now: datetime.datetime, row: Any) -> records.AccessRequest:
-    columns, state = tuple(row.columns), effective_state(row, now)
-    return record_of(records.AccessRequest, row, columns=columns, state=state, decided_by=row.decider_name)
 
 
 def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithHistory:
@@ -342,4 +211,151 @@ def reinstate(work: Work, *, request_id: str, days: int) -> records.RequestWithH
     notify_of_request(
         work, [row.consumer_id], NotificationKind.REINSTATED, row, "Your request for {product} counts again."
     )
-    return _view(work, row.id)
+    return history_view(work, row.id)
+
+
+# What people say to each other about a request
+
+
+def comment(work: Work, *, request_id: str, words: str) -> records.Comment:
+    """Say something about a request; those who take part are notified."""
+    row = seen_request(work, request_id, Permission.COMMENT, lock=True)
+    text = checked_text(words, what="the comment", least=1, most=_LONGEST_COMMENT)
+    if (work.session.scalar(select(func.count()).where(Comment.request_id == row.id)) or 0) >= MOST_COMMENTS:
+        raise ConflictError(f"a request has at most {MOST_COMMENTS} comments; ask again, or write a mail")
+    made = work.add(Comment(request_id=row.id, user_id=work.user_id, words=text, created_at=work.now))
+    work.record("request commented", row, comment=made.id)
+    name = work.actor.display_name or work.actor.name
+    notify(
+        work,
+        _others(work, row) - {work.user_id},
+        NotificationKind.COMMENTED,
+        words=f"{name} wrote a comment on a request.",
+        path=f"/requests/{row.id}",
+        product_id=row.product_id,
+    )
+    return _as_record(made, work.actor.name, work.actor.display_name)
+
+
+def list_comments(work: Work, *, request_id: str) -> tuple[records.Comment, ...]:
+    """The comments on a request, the oldest first."""
+    return comments_of(work, seen_request(work, request_id).id)
+
+
+def comments_of(work: Work, request_id: str) -> tuple[records.Comment, ...]:
+    """The comments on a request that the actor was found to see."""
+    rows = work.session.execute(_OF_REQUEST, {"request_id": request_id})
+    return tuple(_as_record(*row) for row in rows)
+
+
+_OF_REQUEST = (
+    select(Comment, User.name, User.display_name)
+    .join(User, User.id == Comment.user_id)
+    .where(Comment.request_id == bindparam("request_id"))
+    .order_by(Comment.created_at, Comment.id)
+)
+
+
+def _others(work: Work, row: Request) -> set[str]:
+    """Who takes part: the consumer, whoever commented or decided, and whoever is next."""
+    people = {row.consumer_id, *work.session.scalars(select(Comment.user_id).where(Comment.request_id == row.id))}
+    if row.decided_by is not None:
+        people.add(row.decided_by)
+    state = effective_state(row, work.now)
+    if state is RequestState.PENDING:
+        people.update(deciders(work, row.product_id))
+    elif state is RequestState.APPROVED:
+        people.update(fulfillers(work, row.product_id))
+    return people
+
+
+def _as_record(row: Comment, name: str, display_name: str) -> records.Comment:
+    return record_of(records.Comment, row, by_name=name, by_display_name=display_name)
+
+
+# Requests whose time is over, or nearly: the worker writes it down and notifies
+
+
+def any_due(work: Work) -> bool:
+    """Whether `expire_due` would find something."""
+    query = select(Request.id).where(Request.state.in_(OPEN_REQUESTS), Request.expires_at <= work.now).limit(1)
+    return work.session.scalar(query) is not None
+
+
+def expire_due(work: Work) -> int:
+    """Write down that requests past their end are expired; gives how many. Done by the worker."""
+    due = work.session.scalars(
+        select(Request)
+        .where(Request.state.in_(OPEN_REQUESTS), Request.expires_at <= work.now)
+        .order_by(Request.expires_at)
+        .limit(_TOGETHER)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for row in due:
+        before = row.state
+        check_step(before, RequestState.EXPIRED, what="the request")
+        row.state, row.changed_at = RequestState.EXPIRED, work.now
+        work.record("request expired", row, state=row.state)
+        notify_of_request(work, [row.consumer_id], NotificationKind.EXPIRED, row, _OVER[before])
+    return len(due)
+
+
+_OVER = {
+    RequestState.PENDING: "Your request for {product} lapsed: nobody decided it in time. You may ask again.",
+    RequestState.APPROVED: "Your request for {product} lapsed before its release was made. You may ask again.",
+    RequestState.PROVISIONED: "Your access to {product} has ended.",
+}
+
+
+def notify_expiring(work: Work) -> int:
+    """Notify whoever is next that a request will end soon, once for each end that it has; gives how many are near.
+
+    Of access for a few days people are notified in its last quarter.
+    """
+    until = work.now + datetime.timedelta(days=work.settings.expiring_days)
+    near = work.session.scalars(
+        select(Request)
+        .where(Request.state.in_(OPEN_REQUESTS), Request.expires_at > work.now, Request.expires_at <= until)
+        .order_by(Request.expires_at)
+    ).all()
+    keys = {_key(row): row for row in near if _is_near(work, row)}
+    listed = list(keys)
+    for start in range(0, len(listed), _TOGETHER):
+        some = listed[start : start + _TOGETHER]
+        already = set(work.session.scalars(select(Notification.key).where(Notification.key.in_(some))))
+        for key in some:
+            if key not in already:
+                _remind(work, keys[key], key)
+    return len(listed)
+
+
+def _is_near(work: Work, row: Request) -> bool:
+    assert row.expires_at is not None
+    quarter = datetime.timedelta(days=row.days) / 4
+    return row.state == RequestState.PENDING or row.expires_at - work.now <= quarter
+
+
+def _remind(work: Work, row: Request, key: str) -> None:
+    assert row.expires_at is not None
+    day = f"{row.expires_at.day} {row.expires_at:%B %Y}"
+    if row.state is RequestState.PENDING:
+        people = deciders(work, row.product_id)
+        words = "{consumer}’s request for {product} waits for a decision; it lapses"
+    elif row.state is RequestState.APPROVED:
+        people = fulfillers(work, row.product_id)
+        words = "The release of {product} for {consumer} is still to be made; it lapses"
+    else:
+        people, words = [row.consumer_id], "Your access to {product} ends"
+    notify_of_request(work, people, NotificationKind.EXPIRING, row, f"{words} on {day}.", key=key)
+
+
+def _key(row: Request) -> str:
+    assert row.expires_at is not None
+    return f"{NotificationKind.EXPIRING.value} {row.id} {int(row.expires_at.timestamp())}"
+
+
+def database_time(work: Work) -> datetime.datetime:
+    """What time it is for the database; for a file that is this machine's own clock."""
+    if work.session.get_bind().dialect.name != "postgresql":
+        return work.now
+    return work.session.execute(select(func.now())).scalar_one()

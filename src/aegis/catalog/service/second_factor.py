@@ -2,20 +2,27 @@
 
 Wrong codes are slowed down like wrong passwords, counted for the person: whoever gets this far knows the password
 already. A code works once, and so does a recovery code.
+
+Codes are time-based one-time passwords (RFC 6238): six digits, thirty seconds, SHA-1, the parameters that every app
+knows. SHA-1 is not a weakness here: HMAC needs no collision resistance.
 """
 
 from __future__ import annotations
 
+import base64
 import datetime
+import hashlib
+import hmac
 import secrets
+import struct
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import delete, func, select
 
 from aegis.catalog.database.tables import HalfSignIn, RecoveryCode, SecondFactor, SignIn, User
-from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.passwords import hash_of
+from aegis.catalog.service.catalog import Catalog, Work, by_id
 from aegis.catalog.service.people import found_user
 from aegis.catalog.service.permissions import ANONYMOUS, Actor, Permission, require
 from aegis.catalog.service.sessions import (
@@ -23,10 +30,9 @@ from aegis.catalog.service.sessions import (
     SignedIn,
     attempt_succeeded,
     begin_attempt,
+    hash_of,
     open_session,
 )
-from aegis.catalog.service.totp import DIGITS, matching_step, new_totp_secret, totp_secret_of
-from aegis.catalog.service.visible import by_id
 from aegis.errors import ConflictError, InputError, NotFoundError, NotSignedInError
 
 RECOVERY_CODES = 10
@@ -64,16 +70,23 @@ def state(work: Work) -> FactorState:
 def factor_state(work: Work, user_id: str) -> FactorState:
     """The second factor of somebody."""
     factor = work.session.get(SecondFactor, user_id)
-    left = work.session.scalar(
-        select(func.count()).select_from(RecoveryCode).where(RecoveryCode.user_id == user_id, _unused())
-    )
+    unused = (RecoveryCode.user_id == user_id, RecoveryCode.used_at.is_(None))
+    left = work.session.scalar(select(func.count()).select_from(RecoveryCode).where(*unused))
     return FactorState(since=None if factor is None else factor.confirmed_at, recovery_codes_left=left or 0)
 
 
 def begin_enrolment(work: Work) -> Enrolment:
     """A new secret to put into an app; it counts once `confirm_enrolment` saw a code of it. Not with a token."""
     require(work.actor, Permission.MANAGE_SECOND_FACTOR)
-    return _enrolment(work, _local_account(work, work.user_id))
+    person = by_id(work, User, work.user_id, lock=True)
+    if person is None or person.password_hash is None:
+        raise ConflictError("a second factor goes with a password here; your organisation asks for its own")
+    stored = work.session.get(SecondFactor, person.id)
+    if stored is not None and stored.confirmed_at is not None:
+        raise ConflictError("there is a second factor already; remove it first")
+    secret = new_totp_secret()
+    _wait_for_code(work, person, secret)
+    return Enrolment(account=person.name, secret=secret)
 
 
 def confirm_enrolment(catalog: Catalog, actor: Actor, *, code: str, session: str | None = None) -> tuple[str, ...]:
@@ -164,22 +177,6 @@ def _check_unconfirmed(work: Work, user_id: str) -> None:
         raise ConflictError("there is a second factor already; sign in with a code of it")
 
 
-def _local_account(work: Work, user_id: str) -> User:
-    person = by_id(work, User, user_id, lock=True)
-    if person is None or person.password_hash is None:
-        raise ConflictError("a second factor goes with a password here; your organisation asks for its own")
-    return person
-
-
-def _enrolment(work: Work, person: User) -> Enrolment:
-    stored = work.session.get(SecondFactor, person.id)
-    if stored is not None and stored.confirmed_at is not None:
-        raise ConflictError("there is a second factor already; remove it first")
-    secret = new_totp_secret()
-    _wait_for_code(work, person, secret)
-    return Enrolment(account=person.name, secret=secret)
-
-
 def _wait_for_code(work: Work, person: User, secret: str) -> None:
     """Keep a secret in place of one that waited before, until a first code of it was right."""
     work.session.execute(delete(SecondFactor).where(SecondFactor.user_id == person.id))
@@ -251,16 +248,13 @@ def _remove(work: Work, user_id: str) -> None:
 
 def _draw_codes(work: Work, user_id: str) -> tuple[str, ...]:
     work.session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
-    drawn = tuple("-".join(_group() for _ in range(4)) for _ in range(RECOVERY_CODES))
+    letters = ("".join(secrets.choice(_LETTERS) for _ in range(20)) for _ in range(RECOVERY_CODES))
+    drawn = tuple("-".join(code[at : at + 5] for at in range(0, 20, 5)) for code in letters)
     work.session.add_all(
         RecoveryCode(hash=_code_hash(user_id, code.replace("-", "")), user_id=user_id) for code in drawn
     )
     work.record("recovery codes drawn", ("user", user_id))
     return drawn
-
-
-def _group() -> str:
-    return "".join(secrets.choice(_LETTERS) for _ in range(5))
 
 
 def _code_hash(user_id: str, code: str) -> str:
@@ -272,13 +266,68 @@ def _digits(code: Any) -> str:
     return "".join(code.split()).replace("-", "").lower()[:64] if isinstance(code, str) else ""
 
 
-def _unused() -> Any:
-    return RecoveryCode.used_at.is_(None)
-
-
 def _half(work: Work, secret: str) -> tuple[HalfSignIn, User]:
     half = work.session.get(HalfSignIn, hash_of(secret), populate_existing=True)
     person = None if half is None else work.session.get(User, half.user_id)
     if half is None or person is None or half.expires_at <= work.now or not person.active:
         raise NotSignedInError(_OVER)
     return half, person
+
+
+# Codes of an authenticator app
+
+STEP_SECONDS = 30
+DIGITS = 6
+_AROUND = 1
+"""How many steps a phone's clock may be off, to either side."""
+
+
+def new_totp_secret() -> str:
+    """160 random bits in base32, as apps want them typed."""
+    return base64.b32encode(secrets.token_bytes(20)).decode()
+
+
+def totp_secret_of(secret: str) -> str:
+    """160 bits in base32 that only who holds another secret can work out, the same each time.
+
+    >>> totp_secret_of("one") == totp_secret_of("one") != totp_secret_of("another")
+    True
+    """
+    return base64.b32encode(hmac.new(secret.encode(), b"second factor", hashlib.sha256).digest()[:20]).decode()
+
+
+def step_of(now: datetime.datetime) -> int:
+    """The number of the thirty seconds that a moment lies in."""
+    return int(now.timestamp()) // STEP_SECONDS
+
+
+def code_at(secret: str, step: int) -> str:
+    """The code of a step.
+
+    >>> code_at(base64.b32encode(b"12345678901234567890").decode(), 59 // 30)  # RFC 6238, appendix B
+    '287082'
+    """
+    digest = hmac.new(base64.b32decode(secret), struct.pack(">Q", step), hashlib.sha1).digest()
+    start = digest[-1] & 0x0F
+    number = struct.unpack(">I", digest[start : start + 4])[0] & 0x7FFFFFFF
+    return str(number % 10**DIGITS).zfill(DIGITS)
+
+
+def matching_step(secret: str, code: str, *, now: datetime.datetime, after: int) -> int | None:
+    """The step whose code it is, if that step is near and later than ``after``: what was used once is used up."""
+    present = step_of(now)
+    fitting = None
+    for step in range(present - _AROUND, present + _AROUND + 1):  # all of them, so that time tells nothing
+        if hmac.compare_digest(code_at(secret, step).encode(), code.encode("utf-8", "replace")) and step > after:
+            fitting = step
+    return fitting
+
+
+def enrolment_address(secret: str, *, account: str, issuer: str) -> str:
+    """What the picture for an authenticator holds.
+
+    >>> enrolment_address("GEZDGNBV", account="ada", issuer="Aegis catalog")
+    'otpauth://totp/Aegis%20catalog:ada?secret=GEZDGNBV&issuer=Aegis%20catalog&digits=6&period=30'
+    """
+    named = f"{quote(issuer)}:{quote(account)}"
+    return f"otpauth://totp/{named}?secret={secret}&issuer={quote(issuer)}&digits={DIGITS}&period={STEP_SECONDS}"

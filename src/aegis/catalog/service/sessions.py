@@ -1,4 +1,4 @@
-"""Sessions: signing in and out, and whose session or token a request carries (one query).
+"""Signing in and out: passwords, sessions, and whose session or token a request carries (one query).
 
 Failed sign-ins are counted by name and address; after a few, the next from there has to wait. Argon2 is slow on
 purpose, so `sign_in` opens short transactions of its own and holds no lock of the database meanwhile.
@@ -9,12 +9,18 @@ from __future__ import annotations
 import datetime
 import hashlib
 import math
+import secrets
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 from sqlalchemy import ColumnElement, bindparam, delete, func, or_, select, text, update
 
+from aegis.catalog import records
 from aegis.catalog.database.tables import (
     Assignment,
     Attempt,
@@ -26,12 +32,12 @@ from aegis.catalog.database.tables import (
     User,
     UtcTime,
 )
-from aegis.catalog.records import Scope
+from aegis.catalog.records import Scope, record_of
 from aegis.catalog.service.catalog import Catalog, Work
 from aegis.catalog.service.checks import printable
-from aegis.catalog.service.passwords import hash_of, is_password, new_secret
-from aegis.catalog.service.permissions import ANONYMOUS, Actor, Held
-from aegis.errors import NotSignedInError, TooManyAttemptsError
+from aegis.catalog.service.permissions import ANONYMOUS, Actor, Held, Permission, require
+from aegis.catalog.settings import Settings
+from aegis.errors import InputError, NotFoundError, NotSignedInError, TooManyAttemptsError
 
 _NOTED = datetime.timedelta(minutes=5)
 """How often the last use is written down: a page must not cost a write."""
@@ -156,10 +162,9 @@ def begin_sign_in(catalog: Catalog, *, name: str, password: str, address: str) -
             raise NotSignedInError(_WRONG)  # another password was chosen while this one was compared
         attempt_succeeded(work, name=name, address=address)
         factor = work.session.get(SecondFactor, person.id)
-        if factor is not None and factor.confirmed_at is not None:
-            return _half_session(work, person, must_enrol=False)
-        if work.settings.second_factor_required:
-            return _half_session(work, person, must_enrol=True)
+        has_factor = factor is not None and factor.confirmed_at is not None
+        if has_factor or work.settings.second_factor_required:
+            return _half_session(work, person, must_enrol=not has_factor)
         return open_session(work, user_id=person.id, by="password")
 
 
@@ -292,3 +297,108 @@ def begin_attempt(work: Work, *, name: str, address: str) -> None:
 def attempt_succeeded(work: Work, *, name: str, address: str) -> None:
     """The failures of this name from this address are forgotten."""
     work.session.execute(delete(Attempt).where(Attempt.name == name, Attempt.address == address))
+
+
+# One's own sessions: where one is signed in, and ending what one does not know
+
+MOST_SESSIONS = 100
+
+
+def list_sessions(work: Work, *, secret: str | None = None) -> tuple[records.Session, ...]:
+    """One's open sessions, the latest used first. A token does not see them.
+
+    That with this ``secret`` is the one that asks.
+    """
+    require(work.actor, Permission.MANAGE_OWN_SESSIONS)
+    here = None if secret is None else hash_of(secret)
+    return tuple(record_of(records.Session, row, id=_id(row), here=row.hash == here) for row in _open_ones(work))
+
+
+def end_session(work: Work, *, session_id: str) -> None:
+    """End one of one's own sessions; whoever uses it has to sign in again."""
+    require(work.actor, Permission.MANAGE_OWN_SESSIONS)
+    row = next((row for row in _open_ones(work) if _id(row) == session_id), None)
+    if row is None:
+        raise NotFoundError("there is no such session, or it is over already; look at the list of your sessions")
+    _end(work, [row])
+
+
+def end_others(work: Work, *, secret: str) -> int:
+    """End all of one's sessions but this one; gives how many."""
+    require(work.actor, Permission.MANAGE_OWN_SESSIONS)
+    others = work.session.scalars(select(SignIn).where(*_of_mine(work), SignIn.hash != hash_of(secret))).all()
+    _end(work, others)
+    return len(others)
+
+
+def _open_ones(work: Work) -> list[SignIn]:
+    latest = select(SignIn).where(*_of_mine(work)).order_by(SignIn.last_seen_at.desc())
+    return list(work.session.scalars(latest.limit(MOST_SESSIONS)))
+
+
+def _of_mine(work: Work) -> tuple[ColumnElement[bool], ...]:
+    return SignIn.user_id == work.actor.user_id, SignIn.expires_at > work.now
+
+
+def _end(work: Work, rows: Sequence[SignIn]) -> None:
+    for row in rows:
+        work.session.delete(row)
+        work.record("session ended", ("user", row.user_id))
+    work.session.flush()
+
+
+def _id(row: SignIn) -> str:
+    """What a session is called: made from the hash of its secret, which it does not give away."""
+    return hash_of(f"session {row.hash}")[:32]
+
+
+# Passwords and other secrets: argon2 for what people choose, a plain hash for what is drawn at random
+
+MOST_CHARACTERS = 512
+_AT_ONCE = threading.BoundedSemaphore(4)
+"""Each argon2 hash takes tens of megabytes: a crowd that signs in together waits its turn."""
+
+
+def new_secret() -> str:
+    """256 random bits as text."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_of(secret: str) -> str:
+    """How a random secret is remembered. It cannot be guessed, so it needs no slow hash."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def hash_password(settings: Settings, password: Any) -> str:
+    """The slow hash of a password that is good enough."""
+    if not isinstance(password, str) or not settings.password_characters <= len(password) <= MOST_CHARACTERS:
+        raise InputError(f"a password has {settings.password_characters} to {MOST_CHARACTERS} characters")
+    if len(set(password)) < 4:
+        raise InputError("the password repeats a few characters; choose another one")
+    with _AT_ONCE:
+        return _hasher(settings).hash(password.encode("utf-8", "surrogatepass"))
+
+
+def is_password(settings: Settings, password_hash: str | None, password: Any) -> bool:
+    """Whether the password is the known one; as slow where none is known, so that names cannot be probed."""
+    if not isinstance(password, str) or len(password) > MOST_CHARACTERS:
+        return False
+    expected = password_hash or _decoy(settings)
+    try:
+        with _AT_ONCE:
+            _hasher(settings).verify(expected, password.encode("utf-8", "surrogatepass"))
+    except (VerifyMismatchError, VerificationError, InvalidHashError):
+        return False
+    return password_hash is not None
+
+
+@lru_cache(maxsize=8)
+def _hasher(settings: Settings) -> PasswordHasher:
+    return PasswordHasher(
+        time_cost=settings.argon2_time_cost, memory_cost=settings.argon2_memory_kib, parallelism=settings.argon2_lanes
+    )
+
+
+@lru_cache(maxsize=8)
+def _decoy(settings: Settings) -> str:
+    return _hasher(settings).hash(secrets.token_bytes(32))

@@ -12,12 +12,11 @@ from sqlalchemy import Select, select
 from aegis.catalog import records
 from aegis.catalog.database.tables import Product, Token, User, is_id
 from aegis.catalog.records import Page, Scope, record_of
-from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.catalog import Work, by_id, visible_product
 from aegis.catalog.service.checks import checked_line, checked_whole
 from aegis.catalog.service.paging import FIRST, PageRequest, page_of
-from aegis.catalog.service.passwords import hash_of, new_secret
 from aegis.catalog.service.permissions import Permission, may, require
-from aegis.catalog.service.visible import by_id, visible_product
+from aegis.catalog.service.sessions import hash_of, new_secret
 from aegis.errors import InputError, NotFoundError
 
 MARK = "aegis_"

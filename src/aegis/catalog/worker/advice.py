@@ -12,9 +12,9 @@ import numpy as np
 from aegis.catalog.database.tables import Product
 from aegis.catalog.database.tables import Summary as SummaryRow
 from aegis.catalog.service.catalog import Catalog
+from aegis.catalog.service.jobs import Claimed
 from aegis.catalog.service.permissions import SYSTEM
-from aegis.catalog.service.queue import Claimed
-from aegis.catalog.service.unpacking import opened_summary
+from aegis.catalog.service.summaries import opened_summary
 from aegis.counts.summary import ConfigurationSummary, Summary
 from aegis.data.schema import Role
 from aegis.errors import ConflictError

@@ -13,16 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from aegis.catalog.records import Together, UserRole
-from aegis.catalog.service import (
-    comments,
-    configurations,
-    jobs,
-    judged_together,
-    people,
-    products,
-    releases,
-    requests,
-)
+from aegis.catalog.service import configurations, jobs, judged_together, people, products, releases, requests
 from aegis.catalog.service.catalog import Catalog
 from aegis.catalog.service.permissions import Actor, Permission, require
 from aegis.catalog.service.sessions import actor_of_user
@@ -198,7 +189,7 @@ def _explain_refusal(catalog: Catalog, expert: Actor, request_id: str) -> None:
     except VerificationError as error:
         words = f"I tried to approve “{names[refused[0]]}” and was refused: {error}. Shall it be one of those?"
         with catalog.write(expert) as work:
-            comments.comment(work, request_id=request_id, words=words)
+            requests.comment(work, request_id=request_id, words=words)
 
 
 def _wait(catalog: Catalog, actor: Actor, job_id: str) -> None:

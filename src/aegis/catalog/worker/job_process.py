@@ -21,7 +21,7 @@ from typing import IO, Any, Self
 
 from aegis.catalog.records import read, write
 from aegis.catalog.service.catalog import Catalog
-from aegis.catalog.service.queue import Claimed
+from aegis.catalog.service.jobs import Claimed
 from aegis.catalog.settings import Settings
 from aegis.catalog.worker.loop import JobProgress, do_job
 from aegis.catalog.worker.verification import Measured

@@ -16,13 +16,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from aegis.catalog.service import queue
+from aegis.catalog.service import jobs
 from aegis.catalog.service.audit_log import keep_up
 from aegis.catalog.service.catalog import Catalog, Work
-from aegis.catalog.service.expiry import any_due, database_time, expire_due, notify_expiring
+from aegis.catalog.service.jobs import Claimed
 from aegis.catalog.service.notifications import forget_old
 from aegis.catalog.service.permissions import SYSTEM
-from aegis.catalog.service.queue import Claimed
+from aegis.catalog.service.requests import any_due, database_time, expire_due, notify_expiring
 from aegis.catalog.worker.advice import run_advice
 from aegis.catalog.worker.verification import Measured, measure_release, remove_unneeded, settle, sweep
 from aegis.errors import AegisError, EngineError
@@ -96,12 +96,8 @@ class _Heart:
             self._changed, reported_at = False, time.monotonic()
             try:
                 with self._catalog.write(SYSTEM) as work:
-                    mine = queue.heartbeat(
-                        work,
-                        job_id=self._claimed.id,
-                        worker=self._worker,
-                        progress=self._progress,
-                        stage=self._stage,
+                    mine = jobs.heartbeat(
+                        work, job_id=self._claimed.id, worker=self._worker, progress=self._progress, stage=self._stage
                     )
                 if not mine:
                     self._lost.set()
@@ -122,6 +118,11 @@ def run_worker(
     worker = name or new_name()
     done, swept, checked, reminded = 0, -_SWEEP_SECONDS, -_CHECK_SECONDS, -_REMIND_SECONDS
     clock = _Clock(catalog)
+
+    def go_on() -> None:
+        if stop.is_set():
+            raise StoppedError
+
     while not stop.is_set():
         try:
             if _one(catalog, worker, stop, runner=runner):
@@ -134,7 +135,7 @@ def run_worker(
                     _remind(catalog)
             if time.monotonic() - checked > _CHECK_SECONDS:
                 checked = time.monotonic()
-                keep_up(catalog, each_page=lambda: _unless(stop))
+                keep_up(catalog, each_page=go_on)
             if time.monotonic() - swept > _SWEEP_SECONDS:
                 swept = time.monotonic()
                 sweep(catalog)
@@ -162,11 +163,6 @@ def run_pending(
 def new_name() -> str:
     """A name that no other worker has."""
     return f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
-
-
-def _unless(stop: threading.Event) -> None:
-    if stop.is_set():
-        raise StoppedError
 
 
 class _Clock:
@@ -214,10 +210,10 @@ def _one(
 ) -> bool:
     """Do one job; False if none waits."""
     with catalog.read(SYSTEM) as work:
-        if not queue.any_waiting(work, job_id=job_id):
+        if not jobs.any_waiting(work, job_id=job_id):
             return False
     with catalog.write(SYSTEM) as work:
-        claimed = queue.claim(work, worker=worker, job_id=job_id)
+        claimed = jobs.claim(work, worker=worker, job_id=job_id)
     if claimed is None:  # somebody was faster
         return False
     if claimed.exhausted:
@@ -232,7 +228,7 @@ def _one(
         _run(catalog, claimed, worker, stop, runner or do_job)
     except StoppedError:
         with catalog.write(SYSTEM) as work:
-            queue.release_claim(work, job_id=claimed.id, worker=worker)
+            jobs.release_claim(work, job_id=claimed.id, worker=worker)
         return False
     except LostJobError:
         _log.info("job %s is not ours any more", claimed.id)
@@ -248,7 +244,7 @@ def _one(
 
 def do_job(catalog: Catalog, claimed: Claimed, progress: JobProgress) -> Measured:
     """Do a job in this process."""
-    if claimed.kind == queue.ADVISE:
+    if claimed.kind == jobs.ADVISE:
         return Measured(reason=None, result=run_advice(catalog, claimed, progress))
     return measure_release(catalog, claimed, progress)
 
@@ -256,13 +252,13 @@ def do_job(catalog: Catalog, claimed: Claimed, progress: JobProgress) -> Measure
 def _run(catalog: Catalog, claimed: Claimed, worker: str, stop: threading.Event, runner: Runner) -> None:
     with _Heart(catalog, claimed, worker, stop) as heart:
         measured = runner(catalog, claimed, heart)
-    finish = partial(queue.finish, job_id=claimed.id, worker=worker, result=measured.result)
+    finish = partial(jobs.finish, job_id=claimed.id, worker=worker, result=measured.result)
     if not _ended(catalog, claimed, finish, measured):
         raise LostJobError
 
 
 def _end_badly(catalog: Catalog, claimed: Claimed, worker: str, error: str) -> None:
-    fail = partial(queue.fail, job_id=claimed.id, worker=worker, error=error)
+    fail = partial(jobs.fail, job_id=claimed.id, worker=worker, error=error)
     _ended(catalog, claimed, fail, Measured(reason=f"it could not be verified: {error}", result={}))
 
 
@@ -272,7 +268,7 @@ def _ended(catalog: Catalog, claimed: Claimed, end: Callable[[Work], bool], meas
     with catalog.write(SYSTEM) as work:
         if not end(work):
             return False
-        if claimed.kind == queue.VERIFY_RELEASE:
+        if claimed.kind == jobs.VERIFY_RELEASE:
             unneeded = settle(work, claimed, measured)
     if unneeded is not None:
         remove_unneeded(catalog, unneeded)

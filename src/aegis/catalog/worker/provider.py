@@ -11,22 +11,22 @@ import logging
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select
 
-from aegis.catalog.client.archive import packed
+from aegis.catalog.client.client import packed
 from aegis.catalog.client.joint_verdicts import judge_sets, sets_of
 from aegis.catalog.database.tables import Configuration, Product, Release, Request, User
 from aegis.catalog.service import arrivals, configurations, judged_together, ledger, summaries
 from aegis.catalog.service.catalog import Catalog, Work
+from aegis.catalog.service.certificates import asks_for_all
+from aegis.catalog.service.checks import policy_of, roles_of
 from aegis.catalog.service.configurations import counted_ids, known_hierarchies
 from aegis.catalog.service.permissions import SYSTEM, Actor
-from aegis.catalog.service.request_steps import in_state
-from aegis.catalog.service.request_terms import asks_for_all
-from aegis.catalog.service.schema import policy_of, roles_of
+from aegis.catalog.service.seen_requests import in_state
 from aegis.catalog.service.sessions import actor_of_user
 from aegis.catalog.states import ProductState, ReleaseState, RequestState
 from aegis.data.dataset import Dataset
@@ -73,11 +73,7 @@ class Provider:
         self._tried: set[tuple[Any, ...]] = set()
 
     def run(
-        self,
-        stop: threading.Event,
-        *,
-        report: Callable[[Provided], None] = lambda _: None,
-        poll_seconds: float = 2.0,
+        self, stop: threading.Event, *, report: Callable[[Provided], None] = lambda _: None, poll_seconds: float = 2.0
     ) -> None:
         """Do what is due until ``stop`` is set."""
         while not stop.is_set():
@@ -108,7 +104,7 @@ class Provider:
                 continue
             source = (product.id, str(product.policy), str(product.columns), table.stat().st_mtime_ns)
             # Those that the policy keeps out are never counted: the same configurations are tried once.
-            offered = frozenset(configuration.content_id for configuration in judged_together.offered(work, product.id))
+            offered = frozenset(configuration.content_id for configuration in ledger.offered(work, product.id))
             tasks = []
             if offered - counted_ids(work, product.id):
                 tasks.append(_Task(what="summary", product=product, table=table, key=(*source, offered)))
@@ -126,6 +122,7 @@ class Provider:
 
     def _done(self, task: _Task, actor: Actor) -> Provided:
         request_id = None if task.request is None else task.request.id
+        provided = Provided(what=task.what, product=task.product.name, request_id=request_id)
         try:
             with tempfile.TemporaryDirectory(prefix="aegis-provider-") as place:
                 if task.what == "together":
@@ -138,13 +135,13 @@ class Provider:
             self._tried.discard(task.key)
             raise
         except ConflictError as error:  # somebody else was faster, or decided otherwise
-            return Provided(what=task.what, product=task.product.name, request_id=request_id, reason=str(error))
+            return replace(provided, reason=str(error))
         except Exception as error:  # whatever a table does to us, the others are still to be served
             message = str(error) if isinstance(error, AegisError) else f"it broke off ({type(error).__name__})"
             reason = message.replace(str(self._folder), "").replace(str(self._folder.absolute()), "")
             self._note(task, actor, reason)
-            return Provided(what=task.what, product=task.product.name, request_id=request_id, reason=reason)
-        return Provided(what=task.what, product=task.product.name, request_id=request_id)
+            return replace(provided, reason=reason)
+        return provided
 
     def _count(self, task: _Task, actor: Actor, place: Path) -> None:
         with self._catalog.read(actor) as work:
@@ -239,8 +236,6 @@ def _approved(work: Work, product: Product) -> list[Request]:
     """The requests that wait for a release, and for which none is being measured."""
     measured = select(Release.request_id).where(Release.state == ReleaseState.RECEIVED, Release.request_id.is_not(None))
     query = select(Request).where(
-        Request.product_id == product.id,
-        in_state(RequestState.APPROVED, work.now),
-        Request.id.not_in(measured),
+        Request.product_id == product.id, in_state(RequestState.APPROVED, work.now), Request.id.not_in(measured)
     )
     return list(work.session.scalars(query.order_by(Request.created_at)))

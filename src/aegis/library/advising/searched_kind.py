@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aegis.candidates.search.board import reporting
+from aegis.candidates.search.board import SearchResult, reporting
 from aegis.candidates.search.gate import Out
-from aegis.candidates.search.result import SearchResult
 from aegis.candidates.search.search import search as search_classes
 from aegis.candidates.some_rows import classes_of_rows, policy_for_share
 from aegis.counts.class_table import ClassTable
@@ -24,7 +23,7 @@ from aegis.learners.features import Split
 from aegis.learners.sample import Sample
 from aegis.learners.target import Places
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate
-from aegis.library.advising.scores import masked_candidate
+from aegis.library.advising.racing import masked_candidate
 from aegis.library.ledgers.constraints import Constraints
 from aegis.library.ledgers.earlier_promises import masks_to_repeat
 from aegis.library.tables.opening import with_orders

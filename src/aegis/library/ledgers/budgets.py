@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aegis.candidates.synthesis.noise import Noise
+from aegis.candidates.synthesis.measuring import Noise
 from aegis.commands.fields import WithBudget
 from aegis.data.dataset import Dataset
 from aegis.errors import LedgerError

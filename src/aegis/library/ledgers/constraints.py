@@ -16,7 +16,7 @@ import pyarrow as pa
 from aegis.commands.fields import WithLedger
 from aegis.counts.answer import ask, count_rows, encode, plain
 from aegis.counts.class_table import ClassTable
-from aegis.counts.collect_classes import count_classes, with_person
+from aegis.counts.collect_classes import with_person
 from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Role, Roles
@@ -34,11 +34,12 @@ from aegis.library.ledgers.recognition import path_of, recognise
 from aegis.library.ledgers.row_by_row import as_shown, beside_source
 from aegis.library.tables.judging import classes_of
 from aegis.library.tables.masked_data import masked_data
+from aegis.library.tables.without_policy import all_pass
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
 from aegis.privacy.policy import Policy, Recipients
 from aegis.privacy.together import nobody_gone
-from aegis.ranking.verdicts import Verdicts, class_sizes, judge
+from aegis.ranking.verdicts import Verdicts, judge
 from aegis.releases.ledger import Ledger, Opening, keep_key, key_of, read_ledger
 from aegis.releases.ledger_entry import ANYBODY, EntryKind, RecordedRelease, recipient_named
 from aegis.releases.row_digest import ROW, WHOLE, Digests, codes_of, read_row_classes, write_row_classes
@@ -107,7 +108,7 @@ def earlier_releases_of(
         version = digests.version(np.asarray(plain(answer[WHOLE]), dtype=np.int64))
         named = kept.drop(WHOLE)
     recognised = recognise(
-        replace(dataset, table=named),
+        dataset.with_table(named),
         path=path,
         ledger=ledger,
         focus=focus,
@@ -279,6 +280,15 @@ class Constraints:
             known=self.earlier is not None,
         )
 
+    def judging(self) -> Callable[[Sequence[Configuration]], Verdicts]:
+        """A function that judges configurations, however often it is asked: the rows are counted once.
+
+        Each is judged together with what was released before.
+        """
+        classes, policy, earlier = self.classes(), self.policy, self.earlier
+        gone = nobody_gone if earlier is None else earlier.gone_from
+        return lambda candidates: judge(candidates, classes, policy, gone=gone)
+
     def of_label(self, label: str) -> Constraints:
         """The same where this column is to be predicted, and so leaves as it is."""
         own = self.dataset.roles.overridden_by(Roles(label=label))
@@ -286,20 +296,8 @@ class Constraints:
 
 
 def judging(dataset: Dataset, constraints: Constraints | None) -> Callable[[Sequence[Configuration]], Verdicts]:
-    """A function that judges configurations, however often it is asked: the rows are counted once.
-
-    Each is judged together with what was released before. Without constraints all pass, and where columns are known to
-    be quasi-identifying the smallest class of each is counted.
-    """
-    if constraints is not None:
-        classes, policy, earlier = constraints.classes(), constraints.policy, constraints.earlier
-        gone = nobody_gone if earlier is None else earlier.gone_from
-        return lambda candidates: judge(candidates, classes, policy, gone=gone)
-    quasi = dataset.roles.quasi_identifying
-    counted = count_classes(dataset, quasi) if quasi else None
-    return lambda candidates: Verdicts(
-        passed=tuple(candidates), by_name={} if counted is None else class_sizes(candidates, counted)
-    )
+    """A function that judges configurations, if there is anything to judge them by."""
+    return all_pass(dataset) if constraints is None else constraints.judging()
 
 
 def constraints_on(

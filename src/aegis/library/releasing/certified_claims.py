@@ -20,7 +20,7 @@ from typing import Any
 
 import ibis.expr.types as ir
 
-from aegis.candidates.synthesis.accounting import delta_of
+from aegis.candidates.synthesis.measuring import delta_of
 from aegis.counts.answer import ask, count_rows
 from aegis.data.dataset import Dataset
 from aegis.data.domain import show

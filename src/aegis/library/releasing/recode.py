@@ -15,11 +15,10 @@ import pyarrow as pa
 from aegis.candidates.boxes.estimator import LocalRecoding, k_and_l
 from aegis.candidates.boxes.in_words import column_recodings
 from aegis.candidates.boxes.recoding import FORMAT, Boxes
-from aegis.candidates.boxes.regions import STAR
+from aegis.candidates.boxes.tree import STAR
 from aegis.candidates.boxes.tuples import check_to_keep
 from aegis.candidates.clusters.methods import ANONYMIZERS
-from aegis.candidates.clusters.outcome import Anonymized
-from aegis.candidates.clusters.risk import THRESHOLDS
+from aegis.candidates.clusters.outcome import THRESHOLDS, Anonymized
 from aegis.commands.anonymize import Anonymize
 from aegis.counts.answer import ask, codes_in
 from aegis.counts.class_table import ClassTable

@@ -11,7 +11,7 @@ misses one of them, nothing is listed: a second list beside the first would tell
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -235,7 +235,7 @@ def utility_kept(
         after, raw = released, count_classes(dataset, quasi, contents=(label,))
     else:
         # Rare values say less in a sample than in all rows, so both are measured on the same one, before suppression.
-        sample = replace(dataset, table=dataset.table.filter(ibis.random() < MOST_ROWS / released.records).cache())
+        sample = dataset.with_table(dataset.table.filter(ibis.random() < MOST_ROWS / released.records).cache())
         masked = masked_data(sample, {column: mask for column, mask in masks.items() if column in quasi}).dataset
         after, raw = (count_classes(rows, quasi, contents=(label,)) for rows in (masked, sample))
     columns, raw_columns = _column_bits(after, label), _column_bits(raw, label)

@@ -172,7 +172,7 @@ def count_published(source: Source, earlier: EarlierReleases | None, options: Re
     masks = {c: mask for c, mask in all_masks(source.configuration, source.roles).items() if c not in source.left_out}
     dataset = with_person(source.dataset if earlier is None else earlier.dataset, source.policy.unit)
     if not options.shuffle and POSITION not in dataset.table.columns:
-        dataset = replace(dataset, table=numbered(dataset.table), blocks=None)
+        dataset = dataset.with_table(numbered(dataset.table))
     masked = masked_data(dataset, masks, mappings=options.mapping is not None)
     published = masked.dataset
     constrained = earlier is not None and earlier.constrains
@@ -180,16 +180,16 @@ def count_published(source: Source, earlier: EarlierReleases | None, options: Re
         remaining = as_dataset(published.table.drop(*source.left_out))
         published = replace(remaining, name=published.name, roles=without(published.roles, source.left_out))
     if not is_url(options.out) and is_csv(Path(options.out)):
-        published = replace(published, table=blank_is_missing(published.table))
+        published = published.with_table(blank_is_missing(published.table))
     counted, policy = published, source.judged_policy
     if constrained and source.shown_earlier:
         before = {column: mask for column, mask in source.shown_earlier.items() if mask is not None}
         table = masked.dataset.table.cache() if before else masked.dataset.table  # its values are counted for masks
-        shown = masked_data(replace(masked.dataset, table=table), before).dataset.table if before else table
+        shown = masked_data(masked.dataset.with_table(table), before).dataset.table if before else table
         unseen = [column for column in source.left_out if column not in source.shown_earlier]
         counted, policy = as_dataset(shown.drop(*unseen) if unseen else shown), source.joint_policy
         if not is_url(options.out) and is_csv(Path(options.out)):
-            counted = replace(counted, table=blank_is_missing(counted.table))
+            counted = counted.with_table(blank_is_missing(counted.table))
     classes = classes_of(
         counted,
         policy,

@@ -17,9 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from aegis.candidates.sanitizers.audited_column import AuditedColumn, Fitted
+from aegis.candidates.sanitizers.audited_column import CERTAIN_CAP, VALUE_CAP, AuditedColumn, Fitted
 from aegis.candidates.sanitizers.caps import CERTAIN
-from aegis.candidates.sanitizers.determined import CERTAIN_CAP, VALUE_CAP
 from aegis.candidates.sanitizers.mechanism import Mechanism, Model, NumberMechanism, sources, write_model
 from aegis.candidates.sanitizers.reconstructor import Reconstructor, write_reconstructors
 from aegis.commands.sanitize import Sanitize

@@ -28,10 +28,12 @@ from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles, read_roles
 from aegis.errors import ConfigurationError, OptionError
-from aegis.library.tables.unlisted import REST
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, load_configurations
 from aegis.operation import names
+
+REST = "rest"
+"""The word that stands for every column without a role, except those that look as if they named people."""
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 

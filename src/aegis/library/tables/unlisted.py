@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 
 from aegis.counts.answer import ask
 from aegis.data.dataset import Dataset
+from aegis.data.kind import Kind
 from aegis.data.schema import Role, Roles, Schema
 from aegis.errors import RoleError
 from aegis.inspection.identifying_text import texts_that_identify
+from aegis.inspection.profile import fractions
+from aegis.inspection.same_people import may_say_whose, same_people
 from aegis.inspection.suggested_role import suggest_role
+from aegis.library.tables.opening import REST
 from aegis.operation import listed, word
 
-REST = "rest"
-"""The word that stands for every column without a role, except those that look as if they named people."""
 _LOOKED_AT = 50_000
 _MOST_NAMED = 12
 
@@ -24,8 +26,13 @@ def unlisted(schema: Schema, roles: Roles) -> tuple[str, ...]:
     return tuple(name for name in schema.names if roles.get(name) is None)
 
 
-def looks_identifying(dataset: Dataset, roles: Roles, *, masked: Collection[str] = ()) -> tuple[str, ...]:
-    """Columns without role and mask that ``inspect`` would call identifying, by the first rows of the table."""
+def looks_identifying(
+    dataset: Dataset, roles: Roles, *, masked: Collection[str] = (), empty: bool = True
+) -> tuple[str, ...]:
+    """Columns without role and mask that ``inspect`` would call identifying, by the first rows of the table.
+
+    One without any value is among them unless ``empty`` is false.
+    """
     columns = [column for column in dataset.schema if roles.get(column.name) is None and column.name not in masked]
     if not columns:
         return ()
@@ -34,25 +41,38 @@ def looks_identifying(dataset: Dataset, roles: Roles, *, masked: Collection[str]
     for number, column in enumerate(columns):
         measures.append(first[column.name].nunique().name(f"d{number}"))
         measures.append(first[column.name].count().name(f"n{number}"))
+        if column.kind is Kind.REAL:
+            measures.append(fractions(first[column.name]).name(f"f{number}"))
     answer = ask(first.aggregate([first.count().name("rows"), *measures]))
     if not answer["rows"][0].as_py():
         return ()  # nobody is in a table without rows; a column without values in one that has some is another matter
     texts = texts_that_identify(dataset, [column.name for column in columns])
-    suspicious = []
+    suspicious, naming = [], []
     for number, column in enumerate(columns):
         distinct, present = (int(answer[f"{of}{number}"][0].as_py()) for of in "dn")
+        whole = column.kind is Kind.REAL and not answer[f"f{number}"][0].as_py()
+        kind = Kind.INTEGER if whole else column.kind
         role, _ = suggest_role(
             column.name,
-            column.kind,
+            kind,
             distinct=distinct,
             present=present,
             last=False,
             label=False,
             looks_like=texts[column.name].what if column.name in texts else None,
         )
-        if role is Role.IDENTIFYING:
+        if role is Role.IDENTIFYING and (present or empty):
             suspicious.append(column.name)
-    return tuple(suspicious)
+        elif role is Role.INSENSITIVE and may_say_whose(kind, distinct):
+            naming.append(column.name)
+    known = [name for name in dataset.schema.names if roles.get(name) is Role.IDENTIFYING or name in suspicious]
+    told = same_people(dataset, known, naming)
+    return tuple(column.name for column in columns if column.name in suspicious or column.name in told)
+
+
+def not_counted(column: str) -> str:
+    """Why a summary holds nothing of one of them."""
+    return f"looks identifying and nobody gave it a role; --insensitive {word(column)} has it counted"
 
 
 def warning(columns: tuple[str, ...]) -> str:
@@ -119,7 +139,7 @@ def decide(
         if roles.get(name) is None and name not in masked and (columns is None or name in columns)
     ]
     published = [name for name in roles.insensitive if name not in masked and (columns is None or name in columns)]
-    suspected = _that_look_identifying(dataset, published)
+    suspected = _that_look_identifying(dataset, published, roles)
     if not undecided:
         return DecidedRoles(roles=roles, as_the_rest=(), left_out=(), named=suspected)
     others = [name for name in dataset.schema.names if name not in undecided]
@@ -157,11 +177,12 @@ def named_warning(columns: Sequence[str]) -> str:
     )
 
 
-def _that_look_identifying(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
+def _that_look_identifying(dataset: Dataset, columns: Sequence[str], roles: Roles) -> tuple[str, ...]:
     """Those of some columns that ``inspect`` would call identifying, whatever role they have."""
     if not columns:
         return ()
-    return looks_identifying(dataset, Roles(), masked=[name for name in dataset.schema.names if name not in columns])
+    others = [name for name in dataset.schema.names if name not in columns]
+    return looks_identifying(dataset, Roles(identifying=roles.identifying), masked=others)
 
 
 def _with_insensitive(roles: Roles, names: Sequence[str]) -> Roles:

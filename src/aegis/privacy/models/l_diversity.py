@@ -22,7 +22,7 @@ class DistinctLDiversity(ClassModel):
     """Every class holds at least l different values of the attribute."""
 
     attribute: str
-    l: int  # noqa: E741 - the field's own letter
+    l: int
 
     name: ClassVar[str] = "distinct-l-diversity"
     bound: ClassVar[Bound] = Bound.AT_LEAST
@@ -52,7 +52,7 @@ class EntropyLDiversity(ClassModel):
     """
 
     attribute: str
-    l: float  # noqa: E741 - the field's own letter
+    l: float
 
     name: ClassVar[str] = "entropy-l-diversity"
     bound: ClassVar[Bound] = Bound.AT_LEAST
@@ -85,7 +85,7 @@ class RecursiveLDiversity(ClassModel):
 
     attribute: str
     c: float
-    l: int  # noqa: E741 - the field's own letter
+    l: int
 
     name: ClassVar[str] = "recursive-l-diversity"
     bound: ClassVar[Bound] = Bound.BELOW

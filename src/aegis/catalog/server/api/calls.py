@@ -10,6 +10,7 @@ and the fields of the body are its parameters by their names, and what it gives 
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import inspect
 import json
@@ -22,18 +23,18 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.params import Depends as DependsMark
 from fastapi.routing import APIRoute
+from sqlalchemy import delete
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
+from aegis.catalog.database.tables import Idempotency
 from aegis.catalog.server.api.bodies import Body, Cursor, IdPath, PageSize, ProductPath
-from aegis.catalog.server.lanes import costly as costly_lane
+from aegis.catalog.server.limits import costly_lane
 from aegis.catalog.server.session import public_origin
-from aegis.catalog.service import idempotency
 from aegis.catalog.service.catalog import Catalog, Work, again_if_undone
-from aegis.catalog.service.idempotency import Remembered
 from aegis.catalog.service.paging import DEFAULT_SIZE, PageRequest
-from aegis.catalog.service.permissions import Actor
-from aegis.errors import ConflictError
+from aegis.catalog.service.permissions import Actor, Permission, require
+from aegis.errors import ConflictError, InputError
 from aegis.releases.hashed_json import RepeatedKeyError, without_repeated_keys
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
@@ -107,12 +108,12 @@ class WriteCall:
         fingerprint = self._fingerprint(body)
         try:
             with self.catalog.write(self.actor) as work:
-                remembered = idempotency.recall(work, key=self.key, fingerprint=fingerprint)
+                remembered = recall(work, key=self.key, fingerprint=fingerprint)
                 if remembered is not None:
-                    return _replayed(remembered)
+                    return remembered
                 content = records.write(kind, act(work))
                 to_remember = content if shown_once is None else {**content, shown_once: ""}
-                idempotency.remember(work, key=self.key, fingerprint=fingerprint, status=status, body=to_remember)
+                remember(work, key=self.key, fingerprint=fingerprint, status=status, body=to_remember)
             return JSONResponse(content, status_code=status)
         except ConflictError:
             # The same key may have been at work in another process: then its answer is the answer.
@@ -126,8 +127,7 @@ class WriteCall:
         if self.key is None:
             return None
         with self.catalog.read(self.actor) as work:
-            remembered = idempotency.recall(work, key=self.key, fingerprint=self._fingerprint(body))
-        return None if remembered is None else _replayed(remembered)
+            return recall(work, key=self.key, fingerprint=self._fingerprint(body))
 
     def _fingerprint(self, body: Any) -> str:
         plain = body.model_dump(mode="json") if isinstance(body, Body) else body
@@ -135,8 +135,27 @@ class WriteCall:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _replayed(remembered: Remembered) -> Response:
-    return JSONResponse(remembered.body, status_code=remembered.status, headers={"Idempotency-Replayed": "true"})
+def recall(work: Work, *, key: str, fingerprint: str) -> Response | None:
+    """The answer that this key got before; `InputError` if the key came with another content (fingerprint)."""
+    require(work.actor, Permission.SEE_CATALOG)
+    row = work.session.get(Idempotency, (work.actor.user_id, key))
+    if row is None or row.created_at < _forgotten_at(work):
+        return None
+    if row.fingerprint != fingerprint:
+        raise InputError("this idempotency key was used for something else; take a fresh one")
+    return JSONResponse(row.body or {}, status_code=row.status, headers={"Idempotency-Replayed": "true"})
+
+
+def remember(work: Work, *, key: str, fingerprint: str, status: int, body: Mapping[str, Any]) -> None:
+    """Remember the answer, in the same transaction as the write itself."""
+    work.session.execute(delete(Idempotency).where(Idempotency.created_at < _forgotten_at(work)))
+    made = Idempotency(user_id=work.user_id, key=key, fingerprint=fingerprint, status=status, body=dict(body))
+    made.created_at = work.now
+    work.add(made)
+
+
+def _forgotten_at(work: Work) -> datetime.datetime:
+    return work.now - datetime.timedelta(hours=work.settings.idempotency_hours)
 
 
 async def reading(request: Request) -> ReadCall:

@@ -13,16 +13,8 @@ from aegis.catalog.records import Standing
 from aegis.catalog.server.api import bodies
 from aegis.catalog.server.api.bodies import Id, IdPath, ProductPath
 from aegis.catalog.server.api.calls import ApiRouter, Read, Write, WriteCall
-from aegis.catalog.server.uploads import (
-    SIGNATURE_BYTES,
-    Multipart,
-    Part,
-    body_of,
-    sent_file,
-    uploading,
-    whole,
-)
-from aegis.catalog.service import arrivals, lineage, releases, summaries
+from aegis.catalog.server.uploads import SIGNATURE_BYTES, Multipart, Part, body_of, sent_file, uploading, whole
+from aegis.catalog.service import arrivals, releases, summaries
 from aegis.catalog.service.catalog import Work, again_if_undone
 from aegis.catalog.service.certificates import certificate_text
 from aegis.errors import InputError, NotFoundError
@@ -88,7 +80,7 @@ of_summaries.reads("/histograms", "Published distributions", summaries.histogram
 of_releases = ApiRouter(tags=["releases"])
 of_releases.reads("/products/{product}/releases", "Releases of a product", releases.list_releases)
 of_releases.reads("/releases/{release_id}", "One release", releases.release)
-of_releases.reads("/releases/{release_id}/lineage", "Where it comes from", lineage.lineage)
+of_releases.reads("/releases/{release_id}/lineage", "Where it comes from", releases.lineage)
 of_releases.writes("/releases/{release_id}/withdraw", "Withdraw a release", releases.withdraw, body=bodies.Withdrawal)
 of_releases.writes(
     "/requests/{request_id}/fulfilment", "Fulfil with a known release", releases.fulfil, body=bodies.Fulfilment

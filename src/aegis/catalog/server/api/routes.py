@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import Field
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS
@@ -16,25 +16,24 @@ from aegis.catalog.server.api.bodies import Id, Line, Moment, ProductRef, Slug
 from aegis.catalog.server.api.calls import ApiRouter, Origin, SessionSecret, Write
 from aegis.catalog.service import (
     audit_log,
-    comments,
     configurations,
-    croissant,
     finding,
     jobs,
     judged_together,
     ledger,
+    metadata,
     notification_choices,
     notifications,
-    open_sessions,
-    overview,
     people,
-    previews,
     products,
     requests,
+    seen_requests,
+    sessions,
     signing_keys,
     tokens,
 )
 from aegis.catalog.service.catalog import Work
+from aegis.catalog.service.paging import PageRequest
 from aegis.catalog.states import RequestState
 from aegis.errors import NotFoundError
 
@@ -51,7 +50,7 @@ _FOUND = {
 
 of_people = ApiRouter(tags=["people"])
 of_people.reads("/me", "Who am I?", people.me)
-of_people.reads("/overview", "What waits for me?", overview.overview)
+of_people.reads("/overview", "What waits for me?", seen_requests.overview)
 of_people.reads("/users", "Everybody", people.list_users)
 of_people.writes("/users", "Invite somebody", people.create_user, body=bodies.NewUser, status=201, shown_once="secret")
 of_people.reads("/users/{user_id}", "One person", people.user)
@@ -61,13 +60,13 @@ of_people.writes(
 of_people.writes("/users/{user_id}/reset", "Forgotten password", people.reset_link, status=201, shown_once="secret")
 of_people.writes("/users/{user_id}/roles", "Give a role", people.assign, body=bodies.NewRole)
 of_people.writes("/users/{user_id}/roles/remove", "Take a role away", people.unassign, body=bodies.NewRole)
-of_people.reads("/sessions", "Where am I signed in?", open_sessions.list_sessions, takes={"secret": SessionSecret})
+of_people.reads("/sessions", "Where am I signed in?", sessions.list_sessions, takes={"secret": SessionSecret})
 
 
 def end_session(work: Work, *, session_id: str, secret: str | None) -> tuple[records.Session, ...]:
     """Whoever uses it has to sign in again; gives what is left."""
-    open_sessions.end_session(work, session_id=session_id)
-    return open_sessions.list_sessions(work, secret=secret)
+    sessions.end_session(work, session_id=session_id)
+    return sessions.list_sessions(work, secret=secret)
 
 
 of_people.writes("/sessions/{session_id}/end", "End a session", end_session, takes={"secret": SessionSecret})
@@ -148,7 +147,7 @@ of_products.writes(
 of_products.writes("/products/{product}/publish", "Publish a product", products.publish, body=bodies.AtVersion | None)
 of_products.writes("/products/{product}/retire", "Retire a product", products.retire, body=bodies.AtVersion | None)
 of_products.reads(
-    "/products/{product}/croissant", "Metadata for other catalogs", croissant.croissant, takes={"base_url": Origin}
+    "/products/{product}/croissant", "Metadata for other catalogs", metadata.croissant, takes={"base_url": Origin}
 )
 
 # Configurations
@@ -179,7 +178,7 @@ of_configurations.writes(
 of_configurations.reads(
     "/products/{product}/preview",
     "Preview a mask",
-    previews.preview,
+    configurations.preview,
     body=bodies.PreviewRequest,
     method="POST",
     costly=True,
@@ -212,14 +211,14 @@ of_requests.writes(
 of_requests.reads(
     "/requests",
     "Requests",
-    requests.list_requests,
+    seen_requests.list_requests,
     takes={
         "product": OfProduct,
         "state": Annotated[RequestState | None, Query(description="Only those in this state.")],
         "mine": Annotated[bool, Query(description="Only one's own.")],
     },
 )
-of_requests.reads("/requests/{request_id}", "One request", requests.request)
+of_requests.reads("/requests/{request_id}", "One request", seen_requests.request)
 of_requests.writes(
     "/requests/{request_id}/decision",
     "Decide a request",
@@ -248,9 +247,9 @@ of_requests.writes(
     body=bodies.Reinstatement,
     sends=records.AccessRequest,
 )
-of_requests.reads("/requests/{request_id}/comments", "Comments on a request", comments.list_comments)
+of_requests.reads("/requests/{request_id}/comments", "Comments on a request", requests.list_comments)
 of_requests.writes(
-    "/requests/{request_id}/comments", "Comment on a request", comments.comment, body=bodies.NewComment, status=201
+    "/requests/{request_id}/comments", "Comment on a request", requests.comment, body=bodies.NewComment, status=201
 )
 
 # The ledger, jobs and the record
@@ -319,3 +318,59 @@ of_audit.reads(
     costly=True,
 )
 of_audit.writes("/verification", "Walk the whole chain", audit_log.want_walk, status=202)
+
+
+Continuation = Annotated[
+    str | None,
+    Query(
+        alias="continuationToken",
+        max_length=1000,
+        pattern=r"^[A-Za-z0-9_-]*$",
+        description="As the header `Link` of the page before has it; nothing for the first.",
+    ),
+]
+_LINK = {"description": 'The next page, with rel="next"; none after the last.', "schema": {"type": "string"}}
+_PAGED: dict[str, Any] = {"response_model": dict[str, Any], "responses": {200: {"headers": {"Link": _LINK}}}}
+
+
+def dcat_catalog(work: Work, *, base_url: str, page: PageRequest) -> Response:
+    """The published products with an ODRL offer each, in JSON-LD, a page at a time: `hydra:next` names the next."""
+    return _paged(metadata.dcat_catalog(work, base_url=base_url, page=page))
+
+
+def versions(_work: Work) -> dict[str, Any]:
+    """The versions of the Dataspace Protocol that are spoken below /dsp."""
+    return metadata.dsp_versions()
+
+
+def dsp_catalog(
+    work: Work, *, base_url: str, message: bodies.CatalogRequestMessage, continuation: str | None = None
+) -> Response:
+    """The answer to a CatalogRequestMessage, a page at a time; filters are not supported and refused. The header
+    `Link` names the next page: the same message is sent there."""
+    page = PageRequest(cursor=continuation or None)
+    return _paged(metadata.dsp_catalog(work, base_url=base_url, page=page))
+
+
+def _paged(page: metadata.CatalogPage) -> Response:
+    headers = {} if page.next_url is None else {"Link": f'<{page.next_url}>; rel="next"'}
+    return JSONResponse(page.document, headers=headers)
+
+
+_HERE: dict[str, Any] = {"base_url": Origin}
+of_dataspaces = ApiRouter(tags=["data spaces"])
+of_dataspaces.reads("/dcat", "The catalog as DCAT-AP 3", dcat_catalog, takes=_HERE, costly=True, **_PAGED)
+of_dataspaces.reads("/products/{product}/dcat", "A product as DCAT-AP 3", metadata.dcat_dataset, takes=_HERE)
+of_dataspaces.reads("/dsp/.well-known/dspace-version", "Versions of the protocol", versions)
+of_dataspaces.reads(
+    "/dsp/2025-1/catalog/request",
+    "Dataspace Protocol: the catalog",
+    dsp_catalog,
+    takes={**_HERE, "message": bodies.CatalogRequestMessage, "continuation": Continuation},
+    method="POST",
+    costly=True,
+    **_PAGED,
+)
+of_dataspaces.reads(
+    "/dsp/2025-1/catalog/datasets/{product}", "Dataspace Protocol: one dataset", metadata.dsp_dataset, takes=_HERE
+)

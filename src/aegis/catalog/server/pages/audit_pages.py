@@ -14,8 +14,8 @@ from aegis.catalog import records
 from aegis.catalog.database.audit_chain import ACTS_OF
 from aegis.catalog.records import Page
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head, product_of
-from aegis.catalog.server.pages.words import level_words
+from aegis.catalog.server.pages.product_pages import head, product_of
+from aegis.catalog.server.pages.rendering import level_words
 from aegis.catalog.service import audit_log, people
 from aegis.catalog.service.paging import MOST, PageRequest
 from aegis.catalog.service.permissions import Permission
@@ -60,11 +60,7 @@ def show_of_product(context: PageContext) -> Response:
         product = product_of(context, work, Permission.SEE_PRODUCT_AUDIT)
     context, chosen, page = _filtered(context, product=product.id)
     return context.render(
-        "product_audit.html",
-        **head(context, product),
-        **_shown(context, page, chosen),
-        products=None,
-        people=[],
+        "product_audit.html", **head(context, product), **_shown(context, page, chosen), products=None, people=[]
     )
 
 

@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from aegis.catalog import records
 from aegis.catalog.records import UserRole
-from aegis.catalog.server.lanes import costly
+from aegis.catalog.server.limits import costly_lane
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.service import overview
+from aegis.catalog.service import seen_requests
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.worker import clinic_example
 from aegis.errors import ConflictError, NotPermittedError
@@ -32,7 +32,7 @@ class Card:
 @routes.get("/")
 def show_home(context: PageContext) -> Response:
     with context.read() as work:
-        view = overview.overview(work)
+        view = seen_requests.overview(work)
     return context.render(
         "home.html",
         title="Start",
@@ -73,28 +73,16 @@ def _cards(context: PageContext) -> list[Card]:
         Card(title="Browse the catalog", path="/products", words="What there is, what it holds, what a release keeps.")
     ]
     if actor.holds_anywhere(UserRole.CONSUMER) or actor.is_admin:
-        cards.append(
-            Card(title="Your requests", path="/requests?mine=1", words="What you asked for, and what came of it.")
-        )
+        words = "What you asked for, and what came of it."
+        cards.append(Card(title="Your requests", path="/requests?mine=1", words=words))
     if may(actor, Permission.REGISTER_PRODUCT):
-        cards.append(
-            Card(
-                title="Register a product",
-                path="/register",
-                words="Columns, roles and a policy. The rows stay with you.",
-            )
-        )
-        cards.append(
-            Card(title="Make a token", path="/tokens", words="For aegis push and aegis pull on the provider's machine.")
-        )
+        words = "Columns, roles and a policy. The rows stay with you."
+        cards.append(Card(title="Register a product", path="/register", words=words))
+        words = "For aegis push and aegis pull on the provider's machine."
+        cards.append(Card(title="Make a token", path="/tokens", words=words))
     if actor.products_as(UserRole.PROVIDER, UserRole.EXPERT) != frozenset():
-        cards.append(
-            Card(
-                title="Request inbox",
-                path="/requests",
-                words="Look at the ranking, then approve or reject.",
-            )
-        )
+        words = "Look at the ranking, then approve or reject."
+        cards.append(Card(title="Request inbox", path="/requests", words=words))
     if actor.is_admin:
         cards += [
             Card(title="People", path="/people", words="Invite people and give them roles, per product or for all."),
@@ -111,7 +99,7 @@ def show_welcome(context: PageContext) -> Response:
     return context.render("welcome.html", title="Welcome")
 
 
-@routes.post("/welcome", lane=costly, refused=show_welcome)
+@routes.post("/welcome", lane=costly_lane, refused=show_welcome)
 def load(context: PageContext) -> Response:
     """Build the example. Its passwords are on this one page and nowhere else, so it is the answer to the form."""
     try:

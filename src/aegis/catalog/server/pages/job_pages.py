@@ -8,9 +8,9 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from aegis.catalog import records
-from aegis.catalog.server.lanes import costly
+from aegis.catalog.server.limits import costly_lane
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head, product_of
+from aegis.catalog.server.pages.product_pages import head, product_of
 from aegis.catalog.service import jobs
 from aegis.catalog.service.permissions import Permission
 from aegis.catalog.states import JobState
@@ -36,7 +36,7 @@ def measure_choices() -> list[tuple[str, str]]:
     return [("", "the best there is for these counts"), *named]
 
 
-@routes.get("/products/{product}/ranking", lane=costly)
+@routes.get("/products/{product}/ranking", lane=costly_lane)
 def show_ranking(context: PageContext) -> Response:
     with context.read() as work:
         product = product_of(context, work, Permission.SEE_JOBS)

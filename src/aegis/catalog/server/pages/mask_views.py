@@ -9,12 +9,12 @@ from typing import Any
 from aegis.catalog import records
 from aegis.catalog.server.errors import sentence
 from aegis.catalog.service.catalog import Work
-from aegis.catalog.service.previews import preview_on, published
+from aegis.catalog.service.configurations import preview_on, published
 from aegis.errors import ConflictError, InputError
 from aegis.report.figures import count
 
-_MOST_GROUPS = 14
-_MOST_NAMES = 6
+_MOST_GROUPS, _MOST_NAMES = 14, 6
+_MOST_ROWS, _MOST_VALUES = 60, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def _shown(preview: records.Preview) -> ShownPreview:
     groups = [
         Group(
             becomes=becomes,
-            origin=_origin([row.value for row in rows]),
+            origin=_listed(list(dict.fromkeys(row.value for row in rows)), most=_MOST_NAMES),
             records=f"{sum(row.records for row in rows):,}",
         )
         for becomes, rows in list(by_masked.items())[:_MOST_GROUPS]
@@ -96,16 +96,11 @@ def _said(preview: records.Preview) -> str:
     return f"{sentence} {note[:1].upper()}{note[1:]}." if note else sentence
 
 
-def _origin(values: list[str]) -> str:
+def _listed(values: list[str], *, most: int) -> str:
     """Few values are listed; of many, those at both ends."""
-    named = list(dict.fromkeys(values))
-    if len(named) <= _MOST_NAMES:
-        return ", ".join(named)
-    return f"{', '.join(named[: _MOST_NAMES - 2])}, …, {named[-1]} ({len(named):,} values)"
-
-
-_MOST_ROWS = 60
-_MOST_VALUES = 8
+    if len(values) <= most:
+        return ", ".join(values)
+    return f"{', '.join(values[: most - 2])}, …, {values[-1]} ({len(values):,} values)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +149,7 @@ def hierarchy_view(name: str, rows: Sequence[Sequence[object]]) -> HierarchyView
     shown = ordered[:_MOST_ROWS]
     table = []
     for i, labels in enumerate(shown):
-        cells = [Cell(text=_values(groups[labels]), span=1)]
+        cells = [Cell(text=_listed(groups[labels], most=_MOST_VALUES), span=1)]
         for level in range(len(labels)):
             if i and shown[i - 1][level:] == labels[level:]:
                 continue  # the cell above reaches down to here
@@ -172,9 +167,3 @@ def hierarchy_view(name: str, rows: Sequence[Sequence[object]]) -> HierarchyView
         levels=("values", *(f"level {level}" for level in range(1, deep + 1))),
         rows=tuple(table),
     )
-
-
-def _values(values: list[str]) -> str:
-    if len(values) <= _MOST_VALUES:
-        return ", ".join(values)
-    return f"{', '.join(values[: _MOST_VALUES - 2])}, …, {values[-1]} ({len(values):,} values)"

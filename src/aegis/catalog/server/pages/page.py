@@ -13,28 +13,34 @@ moves bytes. ::
     def change_password(context: PageContext) -> Response: ...
 
 Where what was sent cannot be used, ``refused`` answers, the page that shows it again and says why: a handler, or the
-address of a page.
+address of a page. `create_pages` puts all of them together: the web console, for browsers with or without a script.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import pkgutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from aegis.catalog.records import Page, UserRole
-from aegis.catalog.server.errors import TITLES, error_headers, error_response, sentence
-from aegis.catalog.server.lanes import Lane
-from aegis.catalog.server.pages.rendering import render
+from aegis.catalog.server import pages
+from aegis.catalog.server.errors import TITLES, error_headers, error_response, sentence, unexpected_response
+from aegis.catalog.server.limits import Lane
+from aegis.catalog.server.pages.rendering import load_templates, render, send_asset
 from aegis.catalog.server.session import (
     Identity,
     check_form,
@@ -169,7 +175,9 @@ class PageContext:
             delete_cookie(response, NOTICE_COOKIE, secure=self.secure)
         keep_form_cookie(response, self.identity, secure=self.secure)
         if problem is not None:
-            response.headers.update(_page_headers(problem))
+            shown = error_headers(problem)
+            shown.pop("WWW-Authenticate", None)  # it would make a browser ask for a password of its own
+            response.headers.update(shown)
         return response
 
     def redirect(self, path: str, notice: str = "", *, problem: AegisError | None = None) -> Response:
@@ -346,12 +354,36 @@ def _answered(route: PageRoute, context: PageContext) -> Response:
         return route.refused(replace(context, problem=error))
 
 
-def _page_headers(error: AegisError) -> dict[str, str]:
-    """Those of an error, but not the one that makes a browser ask for a password of its own."""
-    return {name: value for name, value in error_headers(error).items() if name != "WWW-Authenticate"}
-
-
 def _to_sign_in(context: PageContext, request: Request) -> Response:
     here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     next_page = here if request.method == "GET" and here != "/" else ""
     return context.redirect(f"/sign-in?next={quote(next_page)}" if next_page else "/sign-in")
+
+
+def page_routes() -> list[PageRoute]:
+    """Every route of the console, paths with fixed words before those with names in the same place."""
+    modules = [module.name for module in pkgutil.iter_modules(pages.__path__) if module.name.endswith("_pages")]
+    listed = [route for name in modules for route in import_module(f"{pages.__name__}.{name}").routes.listed]
+    return sorted(listed, key=lambda route: [part.startswith("{") for part in route.path.split("/")])
+
+
+def create_pages(catalog: Catalog) -> ASGIApp:
+    """The pages of a catalog; who asks and how much they send is checked around them."""
+
+    def refuse(request: Request) -> Response:
+        try:
+            return page_context(catalog, request).refuse(NotFoundError("there is no page at this address"))
+        except AegisError as error:  # nobody knows who sent it
+            return error_response(request.scope, error)
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if error.status_code == 404:
+            return await run_in_threadpool(refuse, request)
+        return PlainTextResponse("This address does not take that.", status_code=error.status_code)
+
+    load_templates()
+    return Starlette(
+        routes=[Route("/static/{name}", send_asset), *(starlette_route(catalog, route) for route in page_routes())],
+        exception_handlers={HTTPException: not_found, Exception: unexpected_response},
+    )

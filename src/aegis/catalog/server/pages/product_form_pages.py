@@ -11,14 +11,14 @@ import yaml
 from starlette.responses import Response
 
 from aegis.catalog import records
-from aegis.catalog.server.lanes import costly
+from aegis.catalog.server.limits import costly_lane
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import product_of
-from aegis.catalog.server.pages.words import KINDS, ROLE_MEANINGS, ROLES
+from aegis.catalog.server.pages.product_pages import product_of
+from aegis.catalog.server.pages.rendering import KINDS, ROLE_MEANINGS, ROLES
 from aegis.catalog.server.uploads import Form, whole, whole_number
 from aegis.catalog.service import products
+from aegis.catalog.service.checks import MOST_FILE_BYTES, parsed_policy, read_inspected
 from aegis.catalog.service.permissions import Permission, may, require
-from aegis.catalog.service.schema import MOST_FILE_BYTES, parsed_policy, read_inspected
 from aegis.data.kind import Kind
 from aegis.data.schema import Role
 from aegis.errors import InputError, PolicyError, TooLargeError
@@ -39,7 +39,7 @@ class Values:
     description: str = ""
     columns: tuple[records.Column, ...] = ()
     k: str = "5"
-    l: str = ""  # noqa: E741 - the field's own letter
+    l: str = ""
     suppression: str = "5"
     policy: str = ""
     version: str = ""
@@ -69,7 +69,7 @@ def show_new(context: PageContext) -> Response:
     return _page(context, _typed(context.form).with_rows(1) if is_typed else Values().with_rows(6), product=None)
 
 
-@routes.post("/register", lane=costly, refused=show_new)
+@routes.post("/register", lane=costly_lane, refused=show_new)
 def register(context: PageContext) -> Response:
     require(context.actor, Permission.REGISTER_PRODUCT)
     values = _typed(context.form)
@@ -102,7 +102,7 @@ def show_edit(context: PageContext) -> Response:
     return _page(context, values.with_rows(1), product=product)
 
 
-@routes.post("/products/{product}/edit", lane=costly, refused=show_edit)
+@routes.post("/products/{product}/edit", lane=costly_lane, refused=show_edit)
 def change(context: PageContext) -> Response:
     product = _editable(context)
     values = _typed(context.form)

@@ -1,4 +1,4 @@
-"""The catalog with its search, the page of a product, and the counts that its provider pushed."""
+"""The catalog with its search, the page of a product and the head of all its pages, and the counts that were pushed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from starlette.responses import Response
 from aegis.catalog import records
 from aegis.catalog.records import UserRole
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head, product_of
-from aegis.catalog.server.pages.words import ROLE_MEANINGS, level_words, promises, size
+from aegis.catalog.server.pages.rendering import ROLE_MEANINGS, byte_size, level_words, promises
 from aegis.catalog.server.uploads import sent_text
-from aegis.catalog.service import croissant, finding, requests, summaries
+from aegis.catalog.service import finding, metadata, products, seen_requests, summaries
+from aegis.catalog.service.catalog import Work
 from aegis.catalog.service.paging import PageRequest
-from aegis.catalog.service.permissions import Permission, may
+from aegis.catalog.service.permissions import Permission, may, require
 from aegis.data.kind import Kind
 from aegis.errors import NotFoundError, ServiceError
 from aegis.privacy.policy import Policy
@@ -94,7 +94,7 @@ def show_product(context: PageContext) -> Response:
         product = product_of(context, work)
         summary = summaries.current(work, product=product.id) if product.summary_id else None
         drawn = summaries.histograms(work, product=product.id) if product.summary_id else []
-        own = requests.list_requests(work, product=product.id, mine=True, page=PageRequest(size=_MOST_OWN)).items
+        own = seen_requests.list_requests(work, product=product.id, mine=True, page=PageRequest(size=_MOST_OWN)).items
     return context.render(
         "product.html",
         **head(context, product),
@@ -134,7 +134,7 @@ def distribution(view: records.Histogram) -> Distribution:
 @routes.get("/products/{product}/croissant.json")
 def send_croissant(context: PageContext) -> Response:
     with context.read() as work:
-        document = croissant.croissant(work, product=context.parameters["product"], base_url=context.origin)
+        document = metadata.croissant(work, product=context.parameters["product"], base_url=context.origin)
     name = f"{context.parameters['product']}.croissant.json"
     return sent_text(json.dumps(document, ensure_ascii=False), name=name, media_type="application/ld+json")
 
@@ -169,7 +169,7 @@ def _facts(summary: records.Summary) -> list[Fact]:
         Fact(term="records", value=f"{summary.rows:,}"),
         Fact(term="they tell", value=level_words(summary.level), is_name=True),
         Fact(term="configurations counted", value=str(len(summary.configurations))),
-        Fact(term="size", value=size(summary.bytes)),
+        Fact(term="size", value=byte_size(summary.bytes)),
     ]
 
 
@@ -185,3 +185,50 @@ def upload_summary(context: PageContext) -> Response:
     return context.redirect(
         f"/products/{name}/summaries", f"The counts of {summary.rows:,} records passed every check."
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tab:
+    """One part of a product."""
+
+    name: str
+    path: str
+
+
+def head(context: PageContext, product: records.Product) -> dict[str, Any]:
+    """What the head of a product's page shows; ``can`` is what the service would allow: a page offers nothing else."""
+
+    def may_do(permission: Permission) -> bool:
+        return may(context.actor, permission, product.id)
+
+    here = f"/products/{product.name}"
+    tabs = [
+        ("Overview", "", True),
+        ("Configurations", "/configurations", True),
+        ("Counts", "/summaries", may_do(Permission.SEE_JOBS)),
+        ("Ranking", "/ranking", may_do(Permission.SEE_JOBS)),
+        ("Requests", "/requests", may_do(Permission.SEE_REQUESTS)),
+        ("Releases", "/releases", may_do(Permission.SEE_RELEASES)),
+        ("Audit", "/audit", may_do(Permission.SEE_PRODUCT_AUDIT)),
+    ]
+    return {
+        "product": product,
+        "can": {
+            "change": may_do(Permission.CHANGE_PRODUCT),
+            "propose": may_do(Permission.PROPOSE_CONFIGURATION),
+            "push_summary": may_do(Permission.PUSH_SUMMARY),
+            "advise": may_do(Permission.START_ADVICE),
+            "request": may_do(Permission.REQUEST_ACCESS) and product.state == "published",
+        },
+        "tabs": [Tab(name=name, path=here + path) for name, path, shown in tabs if shown],
+        "here": next((here + path for _, path, _ in reversed(tabs) if context.path.startswith(here + path)), here),
+        "title": product.title,
+    }
+
+
+def product_of(context: PageContext, work: Work, needed: Permission | None = None) -> records.Product:
+    """The product that the address names; raises unless this person may do there what is ``needed``."""
+    product = products.product(work, product=context.parameters["product"])
+    if needed is not None:
+        require(context.actor, needed, product.id)
+    return product

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from aegis.catalog.server.pages.job_pages import progress_words
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
-from aegis.catalog.server.pages.product_head import head, product_of
+from aegis.catalog.server.pages.product_pages import head, product_of
 from aegis.catalog.server.uploads import sent_file, sent_text
-from aegis.catalog.service import jobs, ledger, lineage, releases
+from aegis.catalog.service import jobs, ledger, releases
 from aegis.catalog.service.certificates import certificate_text
 from aegis.catalog.service.permissions import Permission, may
 from aegis.catalog.states import JobState, ReleaseState
@@ -33,7 +33,7 @@ def show_release(context: PageContext) -> Response:
                 job = jobs.job(work, job_id=view.job_id)
             except NotFoundError:
                 job = None
-        come_from = lineage.lineage(work, release_id=view.id)
+        come_from = releases.lineage(work, release_id=view.id)
     # The certificate was checked on arrival, but an old one may lack a part that today's page shows.
     try:
         certificate = certificate_parts(view.certificate)

@@ -1,16 +1,20 @@
-"""Signing in and out, here or at the identity provider, and the links with which people choose a password."""
+"""Signing in and out, here or at the identity provider; the second factor; and the links with which people choose a
+password.
+"""
 
 from __future__ import annotations
 
 from urllib.parse import urlencode
 
+import segno
 from starlette.responses import RedirectResponse, Response
 
-from aegis.catalog.server.lanes import identity, passwords
+from aegis.catalog.server.limits import identity_lane, password_lane
 from aegis.catalog.server.pages.page import PageContext, PageRoutes
 from aegis.catalog.server.session import SESSION_COOKIE
-from aegis.catalog.service import external_people, people, sessions
+from aegis.catalog.service import people, second_factor, sessions
 from aegis.catalog.service.openid_provider import CALLBACK, Flow, OpenIdProvider
+from aegis.catalog.service.second_factor import Enrolment, enrolment_address
 from aegis.errors import EngineError, InputError, NotFoundError, NotSignedInError, ServiceError, TooManyAttemptsError
 
 routes = PageRoutes()
@@ -48,7 +52,7 @@ def show_sign_in(context: PageContext) -> Response:
 
 
 @routes.post(
-    "/sign-in", is_open=True, lane=passwords, refused=show_sign_in, also=(NotSignedInError, TooManyAttemptsError)
+    "/sign-in", is_open=True, lane=password_lane, refused=show_sign_in, also=(NotSignedInError, TooManyAttemptsError)
 )
 def sign_in(context: PageContext) -> Response:
     form = context.form
@@ -109,7 +113,7 @@ def show_link(context: PageContext) -> Response:
     )
 
 
-@routes.post("/link/{secret}", is_open=True, lane=passwords, refused=show_link)
+@routes.post("/link/{secret}", is_open=True, lane=password_lane, refused=show_link)
 def accept_link(context: PageContext) -> Response:
     """Use the link, and sign in at once: whoever just chose a password need not type it a third time."""
     form, secret = context.form, context.parameters["secret"]
@@ -138,12 +142,14 @@ def inside(path: str) -> str:
     return path if fine and "\\" not in path else ""
 
 
+# At the identity provider
+
 FLOW_COOKIE = "aegis_flow"
 """Ties the answer of the provider to the browser that asked."""
 _FLOW_SECONDS = 600
 
 
-@routes.get("/sign-in/oidc", is_open=True, lane=identity, refused="/sign-in", also=(EngineError,))
+@routes.get("/sign-in/oidc", is_open=True, lane=identity_lane, refused="/sign-in", also=(EngineError,))
 def go_out(context: PageContext) -> Response:
     """To the provider, to sign in. A link and not a form: a page's forms may not lead elsewhere."""
     if context.is_signed_in:
@@ -155,7 +161,7 @@ def go_out(context: PageContext) -> Response:
     return response
 
 
-@routes.post("/account/organisation", lane=identity, refused="/account", also=(EngineError,))
+@routes.post("/account/organisation", lane=identity_lane, refused="/account", also=(EngineError,))
 def begin_linking(context: PageContext) -> Response:
     """Begin to add the organisation's account to one's own; no link does, only the form on the account's page.
 
@@ -174,7 +180,7 @@ def begin_linking(context: PageContext) -> Response:
     return response
 
 
-@routes.get(CALLBACK, is_open=True, lane=identity)
+@routes.get(CALLBACK, is_open=True, lane=identity_lane)
 def come_back(context: PageContext) -> Response:
     """From the provider; whatever it says, the flow is over with it."""
     flow = Flow.from_cookie(context.cookies.get(FLOW_COOKIE, ""))
@@ -193,9 +199,9 @@ def _came_back(context: PageContext, flow: Flow | None) -> Response:
     if flow.links:
         if flow.links != context.actor.user_id:
             raise NotSignedInError("somebody else began to add this account; begin again on your own account's page")
-        external_people.link_external(context.catalog, context.actor, person)
+        people.link_external(context.catalog, context.actor, person)
         return context.redirect("/account", "Added: from now on you can sign in with it.")
-    session = external_people.sign_in_external(context.catalog, person)
+    session = people.sign_in_external(context.catalog, person)
     return signed_in(context, session, to=inside(flow.next) or "/")
 
 
@@ -204,3 +210,101 @@ def _provider(context: PageContext) -> OpenIdProvider:
     if provider is None:
         raise NotFoundError("this catalog knows no identity provider; sign in with a password")
     return provider
+
+
+# The second factor: asked for after the password, set up with an app, and managed on one's account
+
+_WRONG_CODE = (NotSignedInError, TooManyAttemptsError)
+
+
+@routes.get("/sign-in/second", is_open=True)
+def show_second(context: PageContext) -> Response:
+    half = second_factor.half_signed_in(context.catalog, secret=_half_secret(context))
+    return context.render("second_factor_code.html", title="Second factor", name=half.name, next=_next(context))
+
+
+@routes.post("/sign-in/second", is_open=True, lane=password_lane, refused=show_second, also=_WRONG_CODE)
+def finish_sign_in(context: PageContext) -> Response:
+    session = second_factor.finish_sign_in(context.catalog, secret=_half_secret(context), code=context.form.raw("code"))
+    return signed_in(context, session, to=_next(context) or "/")
+
+
+@routes.get("/sign-in/enrol", is_open=True)
+def show_required_enrolment(context: PageContext) -> Response:
+    enrolment = second_factor.begin_required_enrolment(context.catalog, secret=_half_secret(context))
+    return _enrol_page(context, enrolment, action="/sign-in/enrol")
+
+
+@routes.post("/sign-in/enrol", is_open=True, lane=password_lane, refused=show_required_enrolment, also=_WRONG_CODE)
+def finish_required_enrolment(context: PageContext) -> Response:
+    """Set up before the first session; the recovery codes are on this one answer."""
+    session, codes = second_factor.finish_required_enrolment(
+        context.catalog, secret=_half_secret(context), code=context.form.raw("code")
+    )
+    response = _codes(context, codes, to=_next(context) or "/")
+    set_session(context, response, session)
+    return response
+
+
+@routes.get("/account/second-factor")
+def show_factor(context: PageContext) -> Response:
+    with context.read() as work:
+        state = second_factor.state(work)
+    required = context.catalog.settings.second_factor_required
+    return context.render("second_factor.html", title="Second factor", factor=state, required=required)
+
+
+@routes.post("/account/second-factor/begin")
+def begin_enrolment(context: PageContext) -> Response:
+    """The secret is on this one answer; a wrong first code draws another one."""
+    with context.write() as work:
+        enrolment = second_factor.begin_enrolment(work)
+    return _enrol_page(context, enrolment, action="/account/second-factor/confirm")
+
+
+@routes.post("/account/second-factor/confirm", lane=password_lane, refused=begin_enrolment, also=_WRONG_CODE)
+def confirm_enrolment(context: PageContext) -> Response:
+    codes = second_factor.confirm_enrolment(
+        context.catalog, context.actor, code=context.form.raw("code"), session=context.identity.secret
+    )
+    return _codes(context, codes, to="/account")
+
+
+@routes.post("/account/second-factor/codes", lane=password_lane, refused=show_factor, also=_WRONG_CODE)
+def draw_codes(context: PageContext) -> Response:
+    codes = second_factor.new_recovery_codes(context.catalog, context.actor, code=context.form.raw("code"))
+    return _codes(context, codes, to="/account")
+
+
+@routes.post("/account/second-factor/remove", lane=password_lane, refused=show_factor, also=_WRONG_CODE)
+def remove(context: PageContext) -> Response:
+    second_factor.remove(context.catalog, context.actor, code=context.form.raw("code"))
+    return context.redirect("/account", "The second factor is off.")
+
+
+def _next(context: PageContext) -> str:
+    """The page that was wanted before the sign-in."""
+    return inside(context.form.text("next") or context.query.get("next", ""))
+
+
+def _enrol_page(context: PageContext, enrolment: Enrolment, *, action: str) -> Response:
+    address = enrolment_address(enrolment.secret, account=enrolment.account, issuer="Aegis catalog")
+    return context.render(
+        "second_factor_enrol.html",
+        title="Set up a second factor",
+        secret=" ".join(enrolment.secret[at : at + 4] for at in range(0, len(enrolment.secret), 4)),
+        picture=segno.make(address, error="m").svg_data_uri(scale=4, border=2, dark="#000", light="#fff"),
+        action=action,
+        next=_next(context),
+    )
+
+
+def _codes(context: PageContext, codes: tuple[str, ...], *, to: str) -> Response:
+    return context.render("second_factor_codes.html", title="Recovery codes", codes=codes, to=to)
+
+
+def _half_secret(context: PageContext) -> str:
+    secret = context.cookies.get(HALF_COOKIE, "")
+    if not 20 <= len(secret) <= 64:
+        raise NotSignedInError("nobody is half signed in here; begin again")
+    return secret

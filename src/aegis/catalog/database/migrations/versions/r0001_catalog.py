@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from aegis.catalog.database.append_only import append_only
+from aegis.catalog.database.connection import append_only
 
 revision = "0001"
 down_revision = None
