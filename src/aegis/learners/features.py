@@ -151,6 +151,11 @@ class Split:
         return SplitProtocol.REAL if self.real_test_rows else SplitProtocol.MASKED
 
     @cached_property
+    def is_of_one_class(self) -> bool:
+        """Whether all training rows have the same label."""
+        return bool(self.target.classes and np.count_nonzero(self.target.shares()) < 2)
+
+    @cached_property
     def from_centre(self) -> Split:
         """The same with the label counted from its centre."""
         centre = self.target.centre
