@@ -6,15 +6,15 @@ The peers pin versions of their own, so each library gets an environment of its 
 first use from the package index). A fit that needs more than ``--cpu-limit`` seconds is stopped and named, and is not
 tried on other splits of that table. What is done is added to the committed result at once: a run that is started again
 goes on after it, and ``--methods``, ``--tables`` and ``--seeds`` choose single fits. A fit that was stopped is tried
-again where the limit is longer. The peers' noise comes from seeded generators here; that of Aegis from OpenDP.
+again where the limit is longer. ``--elsewhere FOLDER`` fits nothing: it scores the rows that another machine left in
+the folder and writes the other fits there as jobs, each for ``python _synthesis_peer.py NAME.job.json`` in the peer's
+environment. The peers' noise comes from seeded generators here; that of Aegis from OpenDP.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -42,11 +42,6 @@ METHODS = (
     *("aegis", "dpmm:mst", "dpmm:privbayes", "dpmm:aim", "dpmm:aim-small"),
     *("smartnoise:mst", "smartnoise:aim", "smartnoise:aim-small"),
 )
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-}
-"""Threads that wait for each other would count as work."""
 FEW = 20
 """Columns of numbers with at most so many values are declared as lists."""
 
@@ -117,50 +112,48 @@ def environment(folder: Path, library: str) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """Made-up rows with the CPU seconds that they took, or why there are none."""
+    """Made-up rows, or none, with what is known of the fit: CPU seconds, its limit, the machine, why there are none."""
 
     rows: pd.DataFrame | None = None
-    cpu_seconds: float | None = None
-    ended: str | None = None
+    facts: dict[str, Any]
 
 
-def made_by(
-    method: str, training: pd.DataFrame, columns: dict[str, Any], source: Source, seed: int, chosen: argparse.Namespace
-) -> Made:
-    """What a method makes of the training rows."""
-    if method == "aegis":
-        began = time.process_time()
-        made = aegis.synthesize(
-            training, epsilon=chosen.epsilon, delta=DELTA, label=source.label, domain={"columns": columns}
-        )
-        assert made.table is not None
-        return Made(rows=made.table.to_pandas(), cpu_seconds=round(time.process_time() - began, 1))
-    folder = Path(chosen.environments)
-    python = environment(folder, method.split(":")[0])
-    rows, out, job = folder / "training.csv", folder / "made.csv", folder / "job.json"
-    training.to_csv(rows, index=False)
-    out.unlink(missing_ok=True)
-    content = {
-        "method": method, "training": str(rows), "out": str(out), "epsilon": chosen.epsilon, "delta": DELTA,
-        "seed": seed, "columns": columns, "cpu_limit": chosen.cpu_limit,
-    }  # fmt: skip
-    job.write_text(json.dumps(content), encoding="utf-8")
-    script = Path(__file__).with_name("_synthesis_peer.py")
-    done = subprocess.run(
-        [python, script, job], capture_output=True, text=True, check=False, env={**os.environ, **ONE_THREAD}
-    )
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return Made(ended=f"stopped after {chosen.cpu_limit} CPU seconds")
-    if done.returncode or not out.exists():
-        print(done.stderr, file=sys.stderr)
-        return Made(ended=f"an error: {(done.stderr.strip().splitlines() or ['no rows'])[-1][:200]}")
-    seconds = json.loads(done.stdout.strip().splitlines()[-1])["cpu_seconds"]
-    return Made(rows=pd.read_csv(out, keep_default_na=False), cpu_seconds=float(seconds))
+def made_by_aegis(training: pd.DataFrame, columns: dict[str, Any], source: Source, epsilon: float) -> Made:
+    began = time.process_time()
+    made = aegis.synthesize(training, epsilon=epsilon, delta=DELTA, label=source.label, domain={"columns": columns})
+    assert made.table is not None
+    return Made(rows=made.table.to_pandas(), facts={"cpu_seconds": round(time.process_time() - began, 1)})
+
+
+def made_by_peer(
+    of: tuple[str, str], seed: int, training: pd.DataFrame, columns: dict[str, Any], chosen: argparse.Namespace
+) -> Made | None:
+    """What a peer makes of the training rows, here or elsewhere; none where another machine has not answered yet."""
+    table, method = of
+    folder = Path(chosen.elsewhere or chosen.environments)
+    name = folder / f"{table}-{seed}-{method.replace(':', '-')}-{chosen.epsilon:g}"
+    answer, job = Path(f"{name}.answer.json"), Path(f"{name}.job.json")
+    if not (chosen.elsewhere and answer.exists()):
+        rows = folder / f"{table}-{seed}.csv"
+        training.to_csv(rows, index=False)
+        content = {
+            "method": method, "training": rows.name, "epsilon": chosen.epsilon, "delta": DELTA,
+            "seed": seed, "columns": columns, "cpu_limit": chosen.cpu_limit,
+        }  # fmt: skip
+        job.write_text(json.dumps(content), encoding="utf-8")
+        if chosen.elsewhere:
+            return None
+        python = environment(folder, method.split(":")[0])
+        subprocess.run([python, Path(__file__).with_name("_synthesis_peer.py"), job], check=True)
+    facts = json.loads(answer.read_text(encoding="utf-8"))
+    return Made(rows=None if "ended" in facts else pd.read_csv(f"{name}.csv", keep_default_na=False), facts=facts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--environments", required=True, help="a folder for the peers' environments")
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--environments", help="a folder for the peers' environments")
+    place.add_argument("--elsewhere", help="a folder of jobs and rows of another machine")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="the splits")
     parser.add_argument("--cpu-limit", type=int, default=600)
@@ -169,14 +162,14 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="also what is in the result already")
     chosen = parser.parse_args()
     sys.argv[1:] = ["--environments", "FOLDER"]  # the result holds what all calls made, and no path of a machine
-    Path(chosen.environments).mkdir(parents=True, exist_ok=True)
+    Path(chosen.elsewhere or chosen.environments).mkdir(parents=True, exist_ok=True)
     runs = kept_runs(chosen.epsilon)
     for seed in chosen.seeds:
         for table in chosen.tables:
             wanted = [
                 method
                 for method in ("real rows", *chosen.methods)
-                if chosen.again or not is_done(runs, (table, method), seed, cpu_limit=chosen.cpu_limit)
+                if chosen.again or not is_done(runs, (table, method), seed, chosen)
             ]
             for run in _made_runs(table, seed, wanted, chosen):
                 runs = [other for other in runs if _place(other) != _place(run)] + [run]
@@ -196,10 +189,15 @@ def kept_runs(epsilon: float) -> list[dict[str, Any]]:
     return list(kept["runs"])
 
 
-def is_done(runs: list[dict[str, Any]], of: tuple[str, str], seed: int, *, cpu_limit: int) -> bool:
-    """Whether a (table, method) has its rows on this split, or was stopped on any by a limit that is no shorter."""
+def is_done(runs: list[dict[str, Any]], of: tuple[str, str], seed: int, chosen: argparse.Namespace) -> bool:
+    """Whether a (table, method) has its rows on this split, or was stopped by a limit that is no shorter.
+
+    Elsewhere splits are fitted side by side; here one that is stopped speaks for the others.
+    """
     own = [run for run in runs if (run["table"], run["method"]) == of]
-    return any(run["seed"] == seed if "ended" not in run else run["cpu_limit"] >= cpu_limit for run in own)
+    here = [run for run in own if run["seed"] == seed]
+    stopped = [run for run in (here if chosen.elsewhere else own) if "ended" in run]
+    return any("ended" not in run for run in here) or any(run["cpu_limit"] >= chosen.cpu_limit for run in stopped)
 
 
 def _place(run: dict[str, Any]) -> tuple[str, int, str]:
@@ -215,13 +213,17 @@ def _made_runs(name: str, seed: int, methods: list[str], chosen: argparse.Namesp
     columns = declared(table)
     training, testing = train_test_split(table, test_size=0.3, random_state=seed, stratify=table[source.label])
     for method in methods:
-        made = (
-            Made(rows=training) if method == "real rows" else made_by(method, training, columns, source, seed, chosen)
-        )
-        run: dict[str, Any] = {"table": name, "seed": seed, "method": method, "cpu_seconds": made.cpu_seconds}
-        if made.rows is None:
-            run |= {"ended": made.ended, "cpu_limit": chosen.cpu_limit}
+        made: Made | None
+        if method == "real rows":
+            made = Made(rows=training, facts={"cpu_seconds": None})
+        elif method == "aegis":
+            made = made_by_aegis(training, columns, source, chosen.epsilon)
         else:
+            made = made_by_peer((name, method), seed, training, columns, chosen)
+        if made is None:
+            continue
+        run: dict[str, Any] = {"table": name, "seed": seed, "method": method, **made.facts}
+        if made.rows is not None:
             run["accuracy"], run["auc"] = score(made.rows, testing, source, columns)
         yield run
 

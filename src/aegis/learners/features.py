@@ -20,6 +20,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from aegis.learners.target import Codes, Floats, Places, Target
 
 Bins = NDArray[np.uint8]
 Levels = NDArray[np.uint8]
+T = TypeVar("T", bound=np.generic)
 
 MOST_BINS, FEWEST_BINS, ROWS_A_BIN = 128, 16, 24
 """A column of many values is cut into bins of so many training rows, within these limits: a finer cut would rest on
@@ -151,6 +153,11 @@ class Split:
         return SplitProtocol.REAL if self.real_test_rows else SplitProtocol.MASKED
 
     @cached_property
+    def is_of_one_class(self) -> bool:
+        """Whether all training rows have the same label."""
+        return bool(self.target.classes and np.count_nonzero(self.target.shares()) < 2)
+
+    @cached_property
     def from_centre(self) -> Split:
         """The same with the label counted from its centre."""
         centre = self.target.centre
@@ -174,8 +181,8 @@ class Split:
     @cached_property
     def bins(self) -> tuple[Bins, Bins]:
         """Bins of the training rows and of the test rows, a line for each column."""
-        first = np.stack([column.bins[0] for column in self.prepared])
-        return first, np.stack([column.bins[1] for column in self.prepared])
+        training = _one_below_the_other([column.bins[0] for column in self.prepared])
+        return training, _one_below_the_other([column.bins[1] for column in self.prepared])
 
     @cached_property
     def level_counts(self) -> Places:
@@ -185,15 +192,20 @@ class Split:
     def dense(self, part: int) -> Floats:
         """The scaled numbers of the training part (0) or the test part (1), a line for each column that has some."""
         lines = [column.numbers[part] for column in self.prepared if column.numbers is not None]
-        return np.stack(lines) if lines else np.empty((0, self._rows(part)))
+        return _one_below_the_other(lines) if lines else np.empty((0, self._rows(part)))
 
     def levels(self, part: int) -> Levels:
         """The indicator that each row has of the columns of ``level_counts``, a line for each of them."""
         lines = [column.levels[part] for column in self.prepared if column.levels is not None]
-        return np.stack(lines) if lines else np.empty((0, self._rows(part)), dtype=np.uint8)
+        return _one_below_the_other(lines) if lines else np.empty((0, self._rows(part)), dtype=np.uint8)
 
     def _rows(self, part: int) -> int:
         return self.test_rows if part else len(self.target)
+
+
+def _one_below_the_other(lines: list[NDArray[T]]) -> NDArray[T]:
+    """Arrays of one length as the lines of a table, without what numpy does beside to stack them."""
+    return np.concatenate(lines).reshape(len(lines), -1)
 
 
 def _prepare(column: CodedColumn, training: Places, testing: Places, target: Target) -> PreparedColumn | None:

@@ -43,8 +43,8 @@ def expect(learner: Learner, split: Split, *, seed: int) -> Floats:
     """What ``learner`` expects of the test rows; where no column says anything, what guessing would."""
     if not split.prepared:
         return guess(split)
-    if split.target.classes and np.count_nonzero(split.target.shares()) < 2:
-        return guess(split)  # one class alone: nothing is left to learn
+    if split.is_of_one_class:
+        return guess(split)  # nothing is left to learn
     answers = learner.predict(split.from_centre, seed=seed)
     return answers + split.target.centre if split.target.centre else answers
 

@@ -257,7 +257,8 @@ class _Heat:
         if before is None:
             reference = unmasked(self.tables)
             trying = {reference.name: reference, **trying}
-            tested = {name: RowValues.nothing_yet(len(self.target)) for name in ["guessing", *trying]}
+            held = len(self.target) if more else rows  # further rows stand behind all others
+            tested = {name: RowValues.nothing_yet(held) for name in ["guessing", *trying]}
         else:
             tested = {name: before.tested[name] for name in ["guessing", "unmasked", *trying]}
         done, total = 0, len(whole) * len(trying)

@@ -16,8 +16,7 @@ from tests.unit.search.search_tables import gate, hierarchies, policies, tables
 
 from aegis.candidates.search.board import Board, SearchState
 from aegis.candidates.search.cuts import CutSearch, Grouping
-from aegis.candidates.search.masks import mask_for
-from aegis.candidates.search.ordering import cutting_order
+from aegis.candidates.search.masks import cutting_order, mask_for
 from aegis.candidates.search.search import search
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import aegis
-from aegis.candidates.search.masks import automatic_masks, mask_for
-from aegis.candidates.search.ordering import text_ranks
+from aegis.candidates.search.masks import automatic_masks, mask_for, text_ranks
 from aegis.data.domain import Domain
 from aegis.data.kind import Kind
 from aegis.errors import AegisError, OptionError, RoleError

@@ -39,7 +39,7 @@ def agglomerate(units: Units, *, k: int, l: int, classes: int | None) -> Ints:
     count = len(units.weight)
     state = place(units, np.arange(count, dtype=np.int64), capacity=count)
     target = 1 if classes is None else classes
-    merged = _merge(units, state, k, l, target, classes is None)
+    merged = _merge_pairs(units.code_start, units.sensitive_attribute, state, k, l, target, classes is None)
     return np.unique(merged, return_inverse=True)[1].astype(np.int64)
 
 
@@ -148,10 +148,6 @@ def _merge_pairs(
             root = owner[root]
         owner[u] = root
     return owner
-
-
-def _merge(units: Units, state: State, k: int, l: int, target: int, free: bool) -> Ints:
-    return _merge_pairs(units.code_start, units.sensitive_attribute, state, k, l, target, free)
 
 
 def divide(units: Units, *, k: int, classes: int, deadline: float | None = None, say: Say | None = None) -> Ints:

@@ -17,8 +17,7 @@ from scipy.optimize import brentq, linear_sum_assignment
 
 from aegis.arrays import Floats
 from aegis.candidates.sanitizers.finite import FiniteProblem, coded_sample
-from aegis.candidates.sanitizers.jax_extra import jax, jnp
-from aegis.candidates.sanitizers.networks import optimizer_state, optimizer_step
+from aegis.candidates.sanitizers.networks import jax, jnp, optimizer_state, optimizer_step
 from aegis.candidates.sanitizers.symbol_training import train_symbols
 from aegis.candidates.sanitizers.training_settings import SymbolSettings
 from aegis.errors import SanitizerError

@@ -1,4 +1,4 @@
-"""Small networks and their optimisers, written for many copies at once (JAX).
+"""Small networks and their optimisers, written for many copies at once (JAX; without it this says how to install it).
 
 Everything here is a pure function of arrays, so a batch of trials is a ``vmap`` and a training run a ``scan``.
 """
@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.training_settings import Optimizer
+from aegis.errors import MissingExtraError
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError:  # pragma: no cover - the suite runs with the extra
+    raise MissingExtraError(feature="training a sanitizer", extra="sanitize") from None
+
+__all__ = ["descend", "fit_layers", "forward", "initial", "jax", "jnp", "optimizer_state", "optimizer_step"]
 
 Parameters = Any
 _STEPS, _WIDTH = 1500, 96  # of a network that guesses

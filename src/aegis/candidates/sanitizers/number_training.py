@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.jax_extra import jax, jnp
-from aegis.candidates.sanitizers.networks import descend, forward, initial, optimizer_state, optimizer_step
+from aegis.candidates.sanitizers.networks import descend, forward, initial, jax, jnp, optimizer_state, optimizer_step
 from aegis.candidates.sanitizers.training_settings import (
     Checkpoint,
     Sample,

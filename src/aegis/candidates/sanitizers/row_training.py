@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aegis.arrays import Floats, Ints
-from aegis.candidates.sanitizers.jax_extra import jax, jnp
 from aegis.candidates.sanitizers.law import Cone
-from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
+from aegis.candidates.sanitizers.networks import forward, initial, jax, jnp, optimizer_state, optimizer_step
 from aegis.candidates.sanitizers.training_settings import Checkpoint, check_counts_of
 from aegis.errors import SanitizerError
 from aegis.progress import Progress

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from aegis.arrays import Floats
-from aegis.candidates.sanitizers.jax_extra import jax, jnp
-from aegis.candidates.sanitizers.networks import forward, initial, optimizer_state, optimizer_step
+from aegis.candidates.sanitizers.networks import forward, initial, jax, jnp, optimizer_state, optimizer_step
 from aegis.candidates.sanitizers.training_settings import CodedSample, SymbolSettings, Watch
 from aegis.errors import SanitizerError
 from aegis.progress import Progress

@@ -19,8 +19,8 @@ from aegis.arrays import Ints
 from aegis.candidates.search.board import Board, SearchEnd, SearchLimitError
 from aegis.candidates.search.classes import Classes, Codes, Steps
 from aegis.candidates.search.gate import Gate, Outcome
+from aegis.candidates.search.masks import cutting_order, own_ranks
 from aegis.candidates.search.objective import DEFAULT_MEASURE
-from aegis.candidates.search.ordering import cutting_order, own_ranks
 from aegis.candidates.search.sweep import sweep
 from aegis.counts.class_table import ClassTable
 from aegis.data.domain import Domain
