@@ -7,6 +7,8 @@ is loaded finds nothing and takes a tenth of the time.
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
@@ -24,13 +26,19 @@ def loaded(name: str) -> ModuleType:
     >>> loaded("aegis.plural").count(2, "row")
     '2 rows'
     """
+    with undisturbed():
+        return import_module(name)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Where something is imported late: what it brings along is not looked through meanwhile."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        module = import_module(name)
+        yield
         if _OURS["process"]:
             gc.freeze()
     finally:
         if collecting:
             gc.enable()
-    return module

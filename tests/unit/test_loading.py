@@ -3,11 +3,12 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from aegis.loading import loaded
+from aegis.loading import loaded, undisturbed
 
 
 @pytest.fixture
@@ -53,3 +54,12 @@ def test_a_process_of_the_catalog_starts_without_compiler_and_solvers(part: str)
     code = f"import sys, {part}; print(*sorted({{'numba', 'scipy', 'sklearn', 'jax', 'pandas'}} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []
+
+
+def test_nothing_is_collected_while_something_is_imported_late() -> None:
+    with undisturbed():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ModuleNotFoundError), undisturbed():
+        import_module("aegis.there_is_none")
+    assert gc.isenabled()

@@ -17,6 +17,7 @@ import duckdb
 
 from aegis.data.engine_words import quoted_name, quoted_text
 from aegis.data.kind import Kind
+from aegis.loading import undisturbed
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -56,7 +57,9 @@ class Embedded:
     @cached_property
     def backend(self) -> Any:
         """The connection of Ibis."""
-        import ibis  # late: most of what is asked of files does without
+        with undisturbed():
+            import ibis  # late: most of what is asked of files does without
+            import ibis.backends.duckdb
 
         return ibis.duckdb.from_connection(self.con)
 

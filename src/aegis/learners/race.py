@@ -20,8 +20,7 @@ from aegis.learners.features import Split
 from aegis.learners.goal import Goal, goal_for
 from aegis.learners.learner import LEARNERS, Learner, expect, is_compiled
 from aegis.learners.measured import Measured, RowValues, likeliest
-from aegis.learners.other_goals import note_on_other_goals
-from aegis.learners.placing import Course, above_unmasked, label_is_told, placed, unmasked_reached
+from aegis.learners.placing import Course, above_unmasked, label_is_told, note_on_other_goals, placed, unmasked_reached
 from aegis.learners.race_result import RaceResult, RaceStage
 from aegis.learners.sample import Sample
 from aegis.learners.schedule import Leg, Schedule, parts, width_of

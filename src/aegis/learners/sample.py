@@ -4,14 +4,19 @@ It holds rows, so it stays on the provider's side; scores travel, rows do not. T
 the table is pulled. The order of the rows is a shuffle that depends on their content and the seed alone, so that every
 beginning of the sample is a sample too, and an engine may hand them over as it likes.
 
-Where goals count labels alike and one is rare, part of the sample are further rows of it (`further_rows`).
+Where goals count labels alike and one is rare, part of the sample are further rows of it. Balanced accuracy and AUC do
+not depend on how common a label is among the rows that test, so these may hold more rows of a rare one than the table's
+share. What is learnt must come from rows as the table has them, or models would take the rare label to be common. So a
+part of the sample is drawn whatever the label is, trains and tests; the other part are rows of rare labels, which only
+test.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,19 +29,100 @@ from aegis.data.domain import Domain
 from aegis.data.kind import DATES, Kind
 from aegis.data.schema import Role
 from aegis.errors import DataError, InputError, LabelError
-from aegis.learners.further_rows import Drawing
 from aegis.learners.goal import GOALS
 from aegis.learners.target import Codes, Floats, Places, Target
 
+AT_RANDOM = 0.7
+"""At least this share of the sample is drawn whatever the label is: models learn from these rows alone."""
+WORTH_IT = 0.8
+"""Rows are drawn by label where the variance that rows leave comes down to this share of what it is without."""
+_STEPS = 60
 MOST_ROWS = 20_000
 FEW_ROWS, LEAST_ROWS = 200, 30
 MOST_CLASSES = 50
 FEW_NUMBERS = 20
 """Numbers and dates with more distinct values than these are predicted as numbers, with fewer as classes."""
-
 _SAMPLED = 1.2  # a sample has no fixed size: a few more rows than are wanted
 _MANY_ROWS = 1_000_000  # enough blocks of them that a few are a fair sample
 _BLOCKS = 3  # times as many rows as are needed lie in the blocks that are read
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Drawing:
+    """How many rows of each label are drawn: ``at_random`` those that come whatever the label is, ``wanted`` all."""
+
+    domain: Domain
+    in_table: Floats
+    at_random: Floats
+    wanted: Floats
+
+    def __repr__(self) -> str:
+        return f"Drawing({self.at_random.sum():.0f} of {self.wanted.sum():.0f} rows at random)"
+
+    @classmethod
+    def of(cls, label: Histogram, *, most_rows: int) -> Self | None:
+        """How ``most_rows`` are drawn best for a label as it was counted; None where drawing at random does as well.
+
+        >>> rare = Histogram(domain=Domain.of(Kind.TEXT, ["no", "yes"]), counts=np.array([97_000, 3_000]))
+        >>> Drawing.of(rare, most_rows=20_000)
+        Drawing(17526 of 20000 rows at random)
+        """
+        domain = label.domain
+        if domain.kind not in (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN) or domain.discretised:
+            return None  # whether a value is that of a class is asked of the engine, which these answer exactly
+        in_table = label.counts[: len(domain.values)].astype(np.float64)
+        if len(in_table) < 2 or in_table.min() <= 0 or in_table.sum() <= most_rows:
+            return None
+        shares = in_table / in_table.sum()
+
+        def wanted(rows: float, level: float) -> Floats:
+            """Rows at random, and so many more of each label that it comes to ``level``, if the table has them."""
+            return np.maximum(shares * rows, np.minimum(in_table, level))
+
+        rows = _largest(lambda rows: wanted(rows, rows * shares.max()).sum() <= most_rows, most_rows)
+        level = rows * shares.max()
+        if rows < AT_RANDOM * most_rows:
+            rows = AT_RANDOM * most_rows
+            level = _largest(lambda level: wanted(rows, level).sum() <= most_rows, rows)
+        found = np.floor(wanted(rows, level))
+        if (1.0 / found).sum() > WORTH_IT * (1.0 / (most_rows * shares)).sum():
+            return None
+        return cls(domain=domain, in_table=in_table, at_random=np.round(shares * rows), wanted=found)
+
+    @property
+    def share_at_random(self) -> float:
+        """The share of all rows that is drawn whatever their label is."""
+        return float(self.at_random.sum() / self.in_table.sum())
+
+    @property
+    def rare_shares(self) -> dict[Any, float]:
+        """The share of its rows that is drawn of each value that has further ones."""
+        rare = np.flatnonzero(self.wanted > self.at_random + 1.0)
+        values, shares = self.domain.values.tolist(), self.wanted / self.in_table
+        return {values[label]: float(shares[label]) for label in rare}
+
+    def arranged(self, order: Places, label_codes: Codes, label_domain: Domain) -> tuple[Places, int]:
+        """Rows in their ``order``, those that stand for the table before the further ones; how many these are."""
+        class_of = np.searchsorted(self.domain.values, label_domain.values)
+        labels = class_of[label_codes[order]]
+        place = np.empty(len(order), dtype=np.int64)  # which of its label a row is
+        for label in range(len(self.wanted)):
+            of_label = labels == label
+            place[of_label] = np.arange(of_label.sum())
+        at_random = place < self.at_random[labels]
+        further = ~at_random & (place < self.wanted[labels])
+        return np.concatenate([order[at_random], order[further]]), int(further.sum())
+
+
+def _largest(holds: Callable[[float], bool], most: float) -> float:
+    """The largest number up to ``most`` for which something holds that holds for small ones."""
+    low, high = 0.0, most
+    if holds(high):
+        return high
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -30,6 +30,7 @@ from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
 from aegis.library.advising.other_candidates import OtherCandidates
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
 from aegis.library.tables.opening import find_hierarchies, gather, labels_of, open_table
+from aegis.loading import undisturbed
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import as_text, check_ending
 from aegis.measures.measure import MEASURES
@@ -80,8 +81,9 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
         options.refuse("report", because="a report is about one label, and several are to be predicted")
     constraints = None
     if options.policy is not None:
-        from aegis.library.ledgers.constraints import constraints_on
-        from aegis.library.tables.judging import read_policy
+        with undisturbed():
+            from aegis.library.ledgers.constraints import constraints_on
+            from aegis.library.tables.judging import read_policy
 
         policy = read_policy(options.policy, person=options.person)
         roles = policy.roles_in(dataset.schema, dataset.roles)
@@ -145,7 +147,8 @@ class _Pipeline:
         if by_models:
             sample = self._sample(counts)
             if options.has_others:
-                from aegis.library.advising.judged_candidates import judge_others
+                with undisturbed():
+                    from aegis.library.advising.judged_candidates import judge_others
 
                 constraints = None if self.constraints is None else self.constraints.of_label(label)
                 others = judge_others(options, dataset, sample, constraints)  # ② for what is no masking
@@ -237,7 +240,8 @@ class _Pipeline:
         pairs = (measure,) if MEASURES[measure].of_whole_configurations else ()
         scores = {}
         if pairs:
-            from aegis.library.advising.scoring import pair_scores
+            with undisturbed():
+                from aegis.library.advising.scoring import pair_scores
 
             progress = options.progress
             scores = pair_scores(summary, self.dataset, counts, names=pairs, seed=options.seed, progress=progress)

@@ -16,9 +16,8 @@ from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.learners.candidate import MaskedCandidate, MaskTables, Part
 from aegis.learners.features import Split
-from aegis.learners.further_rows import AT_RANDOM, Drawing
 from aegis.learners.race import race
-from aegis.learners.sample import Sample, draw_sample
+from aegis.learners.sample import AT_RANDOM, Drawing, Sample, draw_sample
 from aegis.learners.schedule import Schedule, parts
 from aegis.masking.configuration import Configuration
 

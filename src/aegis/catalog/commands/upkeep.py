@@ -66,7 +66,7 @@ def verify_audit(options: VerifyAudit) -> AuditVerdict:
     return record_of(AuditVerdict, verdict)
 
 
-@catalog_command("audit verify", VerifyAudit, run="aegis.catalog.commands.audit:verify_audit")
+@catalog_command("audit verify", VerifyAudit, run="aegis.catalog.commands.upkeep:verify_audit")
 def audit_command(verdict: AuditVerdict, options: VerifyAudit) -> None:
     """Whether it is whole, and the head to note."""
     mark, _, rest = verdict.headline.partition(" ")
@@ -141,14 +141,14 @@ def _archive(path: Path, manifest: Manifest) -> Archive:
     return Archive(archive=path, **asdict(manifest))
 
 
-@catalog_command("backup", Backup, run="aegis.catalog.commands.backup:backup")
+@catalog_command("backup", Backup, run="aegis.catalog.commands.upkeep:backup")
 def backup_command(archive: Archive, options: Backup) -> None:
     """How much there is, and the head of the record, worth noting elsewhere."""
     _show(archive)
     terminal.next_step(f"aegis restore {terminal.word(options.out)} --database NEW.sqlite --storage NEW-FOLDER")
 
 
-@catalog_command("restore", Restore, run="aegis.catalog.commands.backup:restore")
+@catalog_command("restore", Restore, run="aegis.catalog.commands.upkeep:restore")
 def restore_command(archive: Archive, options: Restore) -> None:
     """How much there is, and the head of the record."""
     _show(archive)

@@ -169,7 +169,7 @@ def _say(part: ProvidedPart) -> None:
     (terminal.aside if part.reason is None else terminal.warn)(part.headline)
 
 
-@catalog_command("provide", Provide, run="aegis.catalog.commands.provide:provide")
+@catalog_command("provide", Provide, run="aegis.catalog.commands.worker:provide")
 def provide_command(done: ProvidedParts, options: Provide) -> None:
     """What was made, and what was not."""
     for part in done.provided:
