@@ -91,7 +91,7 @@ def test_bad_input_is_a_sentence(home: Path, tmp_path: Path) -> None:
         aegis.attack([other], original=table)
     strangers = tmp_path / "strangers.csv"
     strangers.write_text("age,weight\n" + "7,3\n" * 20, encoding="utf-8")
-    with pytest.raises(DataError, match="fit nobody in the original"):
+    with pytest.raises(DataError, match="or those of another table"):
         aegis.attack([strangers], original=table)
     swapped = tmp_path / "swapped.csv"
     swapped.write_text("age\n35\n", encoding="utf-8")

@@ -226,7 +226,7 @@ def _by_measure(ranking: Ranking, top: int) -> Table:
             place.configuration + (" ≈ best" if place.like_best and place.rank > 1 else ""),
             "–" if place.retained is None else f"{min(place.retained, 1.0):.1%}",
             "–" if place.deviation is None else f"{place.deviation:.5f}",
-            f"± {(place.interval[1] - place.interval[0]) / 2:.5f}",
+            f"± {place.half_width:.5f}",
             place.reasons[-1] if place.reasons else "",
         ]
         for place in ranking.ranking[:top]

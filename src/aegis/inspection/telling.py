@@ -170,6 +170,20 @@ def dependent(rows: FirstRows, masked: Sequence[str], others: Sequence[str]) -> 
     )
 
 
+def readable_columns(original: Dataset, masked: Sequence[str], shown: Sequence[str]) -> tuple[Tells, ...]:
+    """Which of the ``shown`` columns tell one of the ``masked`` ones: what is masked there could be read here."""
+    if not masked or not shown:
+        return ()
+    return dependent(_rows_of(original, {*masked, *shown}), masked, shown)
+
+
+def readable_words(tells: Sequence[Tells]) -> str:
+    """What such columns tell, in a sentence."""
+    told = "; ".join(f"{each.column} {each.sentence()}" for each in tells)
+    masked = ", ".join(dict.fromkeys(each.other for each in tells))
+    return f"{told}: what is masked in {masked} can be read there"
+
+
 def told_columns(original: Dataset, roles: Roles, shown: Collection[str]) -> tuple[Tells, ...]:
     """Which of the ``shown`` columns are told by quasi-identifiers and have no role that counts.
 
@@ -180,9 +194,7 @@ def told_columns(original: Dataset, roles: Roles, shown: Collection[str]) -> tup
     known = [name for name in roles.quasi_identifying if name in original.schema]
     if not others or not known:
         return ()
-    there = original.table.select(*known, *others)
-    schema = Schema(columns=tuple(column for column in original.schema if column.name in {*known, *others}))
-    return following(first_rows(ask(there.limit(LOOKED_AT)), schema), known, others)
+    return following(_rows_of(original, {*known, *others}), known, others)
 
 
 def known_values(told: Sequence[Tells]) -> tuple[str, ...]:
@@ -193,6 +205,12 @@ def known_values(told: Sequence[Tells]) -> tuple[str, ...]:
 def told_warning(told: Tells) -> str:
     """What is to be said of one of them."""
     return f"{told.other} {told.as_known()}: k does not count what it adds, and --quasi {told.other} makes it"
+
+
+def _rows_of(original: Dataset, names: Collection[str]) -> FirstRows:
+    """The first rows of some columns."""
+    schema = Schema(columns=tuple(column for column in original.schema if column.name in names))
+    return first_rows(ask(original.table.select(*schema.names).limit(LOOKED_AT)), schema)
 
 
 def _shows(share: Tells, rows: int) -> bool:

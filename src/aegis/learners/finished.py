@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from aegis.data.domain import Domain, show
 from aegis.data.kind import DATES, NUMBERS, Kind
-from aegis.errors import DataError
+from aegis.errors import LabelError
 from aegis.learners.candidate import FINISHED, Part
 from aegis.learners.features import CodedColumn, Split, SplitColumn, as_numbers
 from aegis.learners.sample import Sample
@@ -270,12 +270,12 @@ class _Labels:
         if all(value in code_of for value in values):
             return np.array([code_of[value] for value in values], dtype=np.int64)[self.own.label_codes]
         if not self.real.looks_like_numbers:
-            raise DataError(
+            raise LabelError(
                 f"the label {self.own.label!r} of {self.name} has values that the table does not have; give a table "
                 "with the same label, not masked"
             )
         if self.own.label_numbers is None:
-            raise DataError(
+            raise LabelError(
                 f"the label {self.own.label!r} of {self.name} holds no numbers; give a table with the same label"
             )
         return None
@@ -286,7 +286,7 @@ class _Labels:
             assert self.own.label_numbers is not None
             return Target.of_numbers(self.own.label_numbers)
         if self.own_codes is None:
-            raise DataError(
+            raise LabelError(
                 f"the label {self.own.label!r} of {self.name} has values that the table does not have, so that they "
                 "are no classes of it; use r2 or mae"
             )

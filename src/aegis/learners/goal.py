@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ class Goal:
     rows, and that of the training rows. ``guess`` is what the best guess without any column predicts.
 
     ``percent`` goals are printed as a percentage and their intervals in points. Where labels count ``alike``, however
-    common they are, the rarest decides how many rows are needed.
+    common they are, the rarest decides how many rows are needed. Nothing is below ``low`` or above ``high``.
     """
 
     name: str
@@ -34,10 +35,21 @@ class Goal:
     by_row: Callable[[Floats, Target, Target], Floats]
     guess: Callable[[Target], Floats]
     alike: bool = False
+    low: float = -math.inf
+    high: float = math.inf
 
     def better(self, first: float, second: float) -> float:
         """By how much ``first`` is better than ``second``."""
         return first - second if self.higher_is_better else second - first
+
+    def interval(self, value: float, half_width: float) -> tuple[float, float]:
+        """The values that are as near as this, of those that there are.
+
+        >>> GOALS["accuracy"].interval(0.99, 0.03)
+        (0.96, 1.0)
+        """
+        low, high = value - half_width, value + half_width
+        return min(max(low, self.low), self.high), max(min(high, self.high), self.low)
 
     def fits(self, target: Target) -> bool:
         return self.for_numbers == (target.classes == 0)
@@ -203,6 +215,8 @@ for _goal in (
         percent=True,
         by_row=_right,
         guess=_shares,
+        low=0.0,
+        high=1.0,
     ),
     Goal(
         name="balanced-accuracy",
@@ -213,6 +227,8 @@ for _goal in (
         by_row=_right_alike,
         guess=_shares,
         alike=True,
+        low=0.0,
+        high=1.0,
     ),
     Goal(
         name="auc",
@@ -223,6 +239,8 @@ for _goal in (
         by_row=_area,
         guess=_shares,
         alike=True,
+        low=0.0,
+        high=1.0,
     ),
     Goal(
         name="log-loss",
@@ -232,8 +250,18 @@ for _goal in (
         percent=False,
         by_row=_log_loss,
         guess=_shares,
+        low=0.0,
     ),
-    Goal(name="r2", title="R²", higher_is_better=True, for_numbers=True, percent=False, by_row=_explained, guess=_mean),
+    Goal(
+        name="r2",
+        title="R²",
+        higher_is_better=True,
+        for_numbers=True,
+        percent=False,
+        by_row=_explained,
+        guess=_mean,
+        high=1.0,
+    ),
     Goal(
         name="mae",
         title="mean absolute error",
@@ -242,6 +270,7 @@ for _goal in (
         percent=False,
         by_row=_absolute,
         guess=_median,
+        low=0.0,
     ),
 ):
     GOALS.add(_goal.name, _goal)
@@ -254,5 +283,7 @@ KEPT = Goal(
     percent=True,
     by_row=_right,
     guess=_shares,
+    low=0.0,
+    high=1.0,
 )
 """No goal of models, but what rankings for several labels are averaged by: the share of the gain over guessing."""

@@ -76,9 +76,9 @@ def above_unmasked(stage: Measured, candidates: Iterable[Candidate], goal: Goal)
     return doubts
 
 
-def unmasked_reached(last: Measured) -> Reached:
+def unmasked_reached(last: Measured, goal: Goal) -> Reached:
     mean, half = last.mean("unmasked"), SURE * last.error("unmasked")
-    return Reached(performance=mean, interval=(mean - half, mean + half))
+    return Reached(performance=mean, interval=goal.interval(mean, half), half_width=half)
 
 
 def label_is_told(last: Measured, goal: Goal) -> bool:
@@ -120,7 +120,8 @@ def placed(candidates: Sequence[Candidate], course: Course, goal: Goal, *, proba
                 kind=candidate.kind,
                 protocol=str(own.tested[candidate.name].protocol),
                 performance=performance,
-                interval=(performance - half, performance + half),
+                interval=goal.interval(performance, half),
+                half_width=half,
                 kept=min(max(goal.better(performance, last.mean("guessing")) / gain, 0.0), 1.0) if comparable else None,
                 loss_interval=(lost - noise, lost + noise),
                 no_loss_found=comparable and lost <= noise and lost + noise <= WORTH_SPEAKING_OF * gain,

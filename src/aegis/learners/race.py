@@ -343,7 +343,7 @@ def _result(
         goal_reason=reason,
         probability=heat.probability,
         label_told=told,
-        unmasked=unmasked_reached(last),
+        unmasked=unmasked_reached(last, goal),
         guessing=last.mean("guessing"),
         ranking=placed(candidates, course, goal, probability=heat.probability),
         stages=tuple(each.stage for each in course.stages),

@@ -18,14 +18,14 @@ LOSS_NOT_CERTAIN = "loss not certain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """What models reach: the mean over the learners, and the interval that holds it with 95 % probability."""
+    """What models reach: the mean over the learners, and the interval that holds it with 95 % probability.
+
+    ``half_width`` is half of that interval, before it ends at what a goal can be at all.
+    """
 
     performance: float
     interval: tuple[float, float]
-
-    @property
-    def half_width(self) -> float:
-        return (self.interval[1] - self.interval[0]) / 2
+    half_width: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,9 @@ class Raced:
 
     ``performance`` is what models are expected to reach with as many rows as the last stage had; a candidate that was
     out before is shifted by what the others gained since. ``stage`` is the one after which it was out, or the last, and
-    ``rows`` how many rows its figures rest on. ``kept`` is the share of the gain over guessing that is left of the
-    unmasked table's, from 0 to 1; None where the unmasked table itself is no better than guessing by more than chance.
+    ``rows`` how many rows its figures rest on. ``half_width`` is half of the interval, before it ends at what the goal
+    can be. ``kept`` is the share of the gain over guessing that is left of the unmasked table's, from 0 to 1; None
+    where the unmasked table itself is no better than guessing by more than chance.
     ``loss_interval`` holds what is lost against the unmasked table with 95 % probability, in the unit of the goal.
     ``no_loss_found`` says that it reaches down to none and not up to a tenth of that table's gain over guessing.
     ``protocol`` says what it was tested on, and ``doubt`` why it cannot be compared, where it cannot.
@@ -46,6 +47,7 @@ class Raced:
     kind: str
     performance: float
     interval: tuple[float, float]
+    half_width: float
     kept: float | None
     no_loss_found: bool
     in_best_group: bool
@@ -68,6 +70,7 @@ class Raced:
             "protocol": self.protocol,
             "performance": self.performance,
             "interval": list(self.interval),
+            "half_width": self.half_width,
             "kept": self.kept,
             "loss_interval": None if self.loss_interval is None else list(self.loss_interval),
             "no_loss_found": self.no_loss_found,
@@ -112,7 +115,7 @@ class Placed(Protocol):
     def performance(self) -> float | None: ...
 
     @property
-    def interval(self) -> tuple[float, float]: ...
+    def half_width(self) -> float: ...
 
     @property
     def kept(self) -> float | None: ...
@@ -161,14 +164,13 @@ class RaceFacts:
 
     def shown_width(self, place: Placed) -> str:
         """Half of a candidate's interval, in points where the goal is a percentage."""
-        return goal_called(self.goal).shown_width((place.interval[1] - place.interval[0]) / 2)
+        return goal_called(self.goal).shown_width(place.half_width)
 
     def sentence(self, place: Placed) -> str:
         """What models reach on a candidate, beside the unmasked table and guessing."""
         assert place.performance is not None
-        half = (place.interval[1] - place.interval[0]) / 2
         return goal_called(self.goal).sentence(
-            place.performance, half, unmasked=self.unmasked.performance, guessing=self.guessing
+            place.performance, place.half_width, unmasked=self.unmasked.performance, guessing=self.guessing
         )
 
 
@@ -203,7 +205,11 @@ class RaceResult(RaceFacts):
             "goal_reason": self.goal_reason,
             "label": self.label,
             "label_told": self.label_told,
-            "unmasked": {"performance": self.unmasked.performance, "interval": list(self.unmasked.interval)},
+            "unmasked": {
+                "performance": self.unmasked.performance,
+                "interval": list(self.unmasked.interval),
+                "half_width": self.unmasked.half_width,
+            },
             "guessing": self.guessing,
             "probability": self.probability,
             "ranking": [candidate.to_json() for candidate in self.ranking],
@@ -228,6 +234,7 @@ class RaceResult(RaceFacts):
                 unmasked=Reached(
                     performance=float(content["unmasked"]["performance"]),
                     interval=_pair(content["unmasked"]["interval"]),
+                    half_width=half_width_in(content["unmasked"]),
                 ),
                 ranking=tuple(_raced(place) for place in content["ranking"]),
                 stages=tuple(
@@ -246,8 +253,9 @@ class RaceResult(RaceFacts):
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SummaryError(f"the race of the summary is damaged ({type(error).__name__}); write it again") from None
-        numbers = [made.guessing, made.unmasked.performance, *made.unmasked.interval]
-        numbers += [number for place in made.ranking for number in (place.performance, *place.interval)]
+        reached: list[Reached | Raced] = [made.unmasked, *made.ranking]
+        numbers = [n for each in reached for n in (each.performance, each.half_width, *each.interval)]
+        numbers.append(made.guessing)
         if not made.ranking or not made.stages or made.goal not in GOALS or not all(map(math.isfinite, numbers)):
             raise SummaryError("the race of the summary holds no finite figures of a known goal; write it again")
         return made
@@ -269,6 +277,12 @@ def _pair(content: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def half_width_in(content: Mapping[str, Any]) -> float:
+    """Half of an interval; earlier versions did not say it, and let the interval pass what a goal can be."""
+    low, high = _pair(content["interval"])
+    return float(content.get("half_width", (high - low) / 2))
+
+
 def _raced(content: Mapping[str, Any]) -> Raced:
     return Raced(
         rank=int(content["rank"]),
@@ -276,6 +290,7 @@ def _raced(content: Mapping[str, Any]) -> Raced:
         kind=str(content["kind"]),
         performance=float(content["performance"]),
         interval=_pair(content["interval"]),
+        half_width=half_width_in(content),
         kept=None if content["kept"] is None else float(content["kept"]),
         no_loss_found=bool(content["no_loss_found"]),
         in_best_group=bool(content["in_best_group"]),

@@ -111,7 +111,7 @@ def _from_table(data: TableLike, options: Advise) -> tuple[Ranking, Summary]:
         if options.progress is not None:
             options.progress(number, len(labels), f"label {label}")
     if not answers:
-        raise LabelError("no column can be predicted: each has one value, or another one in every row; add a label")
+        raise LabelError(f"no column can be predicted; the first that was tried: {next(iter(skipped.values()))}")
     return rank_for_labels([ranking for ranking, _ in answers], skipped=skipped), answers[0][1]
 
 

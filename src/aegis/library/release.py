@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from aegis.commands.release import Release
 from aegis.data.engine import read_frame
-from aegis.inspection.telling import told_columns, told_warning
+from aegis.inspection.telling import readable_words, told_columns, told_warning
 from aegis.library.ledgers.row_by_row import SameRows
 from aegis.library.releasing.release_certificate import certificate_of, listed_values, utility_kept
 from aegis.library.releasing.release_draft import attack_draft, attacks_wanted, draft_of, measure_draft, output_paths
@@ -41,7 +41,8 @@ class Released(Result):
     ``insensitive_as_the_rest`` those that were named insensitive all at once, ``left_out_as_identifying`` those that
     look as if they named people and that nobody named: they were not written. ``insensitive_that_look_identifying``
     look so too and were written, because somebody named them insensitive. ``told_by_quasi_identifiers`` says of each
-    column that is not quasi-identifying how well whoever knows the quasi-identifiers knows it, where that is well.
+    column that is not quasi-identifying how well whoever knows the quasi-identifiers knows it, where that is well;
+    ``tell_quasi_identifiers`` says of each that was named insensitive which masked one can be read there.
     ``unit`` is the column that says whose records they are, where people were counted.
     """
 
@@ -60,6 +61,7 @@ class Released(Result):
     left_out_as_identifying: tuple[str, ...] = ()
     insensitive_that_look_identifying: tuple[str, ...] = ()
     told_by_quasi_identifiers: tuple[str, ...] = ()
+    tell_quasi_identifiers: tuple[str, ...] = ()
     unit: str | None = None
 
     @property
@@ -92,7 +94,7 @@ class Released(Result):
         if order is not None:
             same = SameRows(**{**order, "columns": tuple(order["columns"])})
             texts += [] if same.is_certain else [same.warning()]
-        texts += self.told_by_quasi_identifiers
+        texts += (*self.told_by_quasi_identifiers, *self.tell_quasi_identifiers)
         if self.insensitive_that_look_identifying:
             texts.append(named_warning(self.insensitive_that_look_identifying))
         if self.left_out_as_identifying:
@@ -170,5 +172,6 @@ def release(options: Release) -> Released:
         left_out_as_identifying=source.suspicious,
         insensitive_that_look_identifying=source.suspicious_and_named,
         told_by_quasi_identifiers=tuple(map(told_warning, told)),
+        tell_quasi_identifiers=tuple(readable_words([each]) for each in source.readable),
         unit=source.policy.unit,
     )

@@ -43,7 +43,7 @@ def rank_for_labels(rankings: Sequence[Ranking], *, skipped: Mapping[str, str]) 
             first.race,
             goal=KEPT.name,
             goal_reason="several labels are to be predicted",
-            unmasked=Reached(performance=1.0, interval=(1.0, 1.0)),
+            unmasked=Reached(performance=1.0, interval=(1.0, 1.0), half_width=0.0),
             guessing=0.0,
             label_told=any(_tells(ranking) for ranking in rankings),
             interrupted=any(ranking.race is not None and ranking.race.interrupted for ranking in rankings),
@@ -77,7 +77,8 @@ def _place(name: str, rankings: Sequence[Ranking]) -> RankedConfiguration:
         first,
         performance=mean,
         kept=mean,
-        interval=(mean - half, mean + half),
+        interval=KEPT.interval(mean, half),
+        half_width=half,
         no_loss_found=all(place.no_loss_found for place in own.values()),
         loss_interval=(1.0 - mean - half, 1.0 - mean + half),
         doubt=next((place.doubt for place in own.values() if place.doubt is not None), None),
@@ -90,10 +91,10 @@ def _half_of_kept(place: RankedConfiguration, ranking: Ranking) -> float:
     """Half of the interval of the share that is kept: that of the performance, as a share of the gain over guessing."""
     assert ranking.race is not None
     gain = abs(ranking.race.unmasked.performance - ranking.race.guessing)
-    return (place.interval[1] - place.interval[0]) / 2 / gain if gain > 0 else 0.0
+    return place.half_width / gain if gain > 0 else 0.0
 
 
 def _overlap(best: RankedConfiguration, place: RankedConfiguration) -> bool:
     """Whether the two may be equal; their rows are the same, so this is never too narrow."""
-    widths = [(candidate.interval[1] - candidate.interval[0]) / 2 for candidate in (best, place)]
+    widths = [candidate.half_width for candidate in (best, place)]
     return (best.performance or 0.0) - (place.performance or 0.0) <= math.hypot(*widths) + 1e-12

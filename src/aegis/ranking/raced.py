@@ -73,6 +73,7 @@ def _place(
         kind=candidate.kind,
         performance=candidate.performance,
         interval=candidate.interval,
+        half_width=candidate.half_width,
         kept=candidate.kept,
         loss_interval=candidate.loss_interval,
         no_loss_found=candidate.no_loss_found,

@@ -134,6 +134,7 @@ def rank(
                 retained=share,
                 borrowed=share is not None and bool(is_borrowed(np.asarray(share))),
                 interval=(centre - half_width, centre + half_width),
+                half_width=half_width,
                 like_best=bool(like_best[i]),
                 attributes=attributes,
                 reasons=reasons(

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from aegis.errors import ConfigurationError, InputError
 from aegis.learners.goal import goal_called
-from aegis.learners.race_result import RaceFacts, kept_words
+from aegis.learners.race_result import RaceFacts, half_width_in, kept_words
 from aegis.masking.configuration import Configuration
 from aegis.masking.configuration_file import configurations_from_mapping, to_mapping
 from aegis.registry import did_you_mean
@@ -72,7 +72,8 @@ class RankedConfiguration:
     where it cannot; ``command`` makes it again where it is no configuration of masks. In a ranking by a measure on
     counts, ``utility`` is the measure, ``deviation`` what that is worse than the original, ``retained`` the share that
     is left.
-    ``interval`` is the 95 % interval of the performance, or of the deviation (of the utility where there is none).
+    ``interval`` is the 95 % interval of the performance, or of the deviation (of the utility where there is none), and
+    ``half_width`` half of it, before it ends at what a goal can be.
     ``privacy`` is what was counted of it, where quasi-identifiers are known.
     """
 
@@ -80,6 +81,7 @@ class RankedConfiguration:
     configuration: str
     id: str
     interval: tuple[float, float]
+    half_width: float
     like_best: bool
     reasons: tuple[str, ...]
     kind: str = "masks"
@@ -116,6 +118,7 @@ class RankedConfiguration:
                 "protocol": self.protocol,
                 "performance": self.performance,
                 "interval": list(self.interval),
+                "half_width": self.half_width,
                 "kept": self.kept,
                 "loss_interval": plain(self.loss_interval),
                 "no_loss_found": self.no_loss_found,
@@ -130,6 +133,7 @@ class RankedConfiguration:
                 "borrowed": self.borrowed,
                 "utility": self.utility,
                 "interval": list(self.interval),
+                "half_width": self.half_width,
                 "like_best": self.like_best,
             }
         content["reasons"] = list(self.reasons)
@@ -248,6 +252,8 @@ class Ranking(Result):
                 goal = goal_called(fields["goal"])
                 fields |= {"measure": fields["goal"], "unit": goal.title, "reference": "exact"}
                 fields["higher_is_better"] = goal.higher_is_better
+                unmasked = fields["race"]["unmasked"]
+                fields["race"]["unmasked"] = unmasked | {"half_width": half_width_in(unmasked)}
             labels = tuple(cls.from_json(ranking) for ranking in fields.pop("labels", ()))
             definitions = {
                 place["configuration"]: _defined(place["definition"])
@@ -257,6 +263,7 @@ class Ranking(Result):
             fields["ranking"] = [
                 {
                     **{name: value for name, value in place.items() if name != "definition"},
+                    "half_width": half_width_in(place),
                     "like_best": place.get("in_best_group", place.get("like_best")),
                     "command": place.get("definition", {}).get("command", ""),
                 }

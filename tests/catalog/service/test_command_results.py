@@ -20,6 +20,7 @@ from aegis.catalog.commands.push import (
 from aegis.catalog.commands.serve import Serving, ServingDemo
 from aegis.catalog.commands.upkeep import Archive, AuditVerdict
 from aegis.catalog.commands.worker import ProvidedPart, ProvidedParts, WorkDone
+from aegis.commands.command import Command
 from aegis.errors import InputError
 from aegis.result import Result
 
@@ -89,6 +90,11 @@ def test_a_result_is_written_and_read_as_json_and_shows_itself(name: str) -> Non
     assert "SECRET" not in repr(result)
     with pytest.raises(InputError):
         type(result).from_json({})
+
+
+@pytest.mark.parametrize("made", CATALOG, ids=lambda made: made.name)
+def test_what_a_command_does_is_where_it_says(made: Command) -> None:
+    assert callable(made.operation())
 
 
 def test_a_policy_that_was_tightened_is_not_overlooked() -> None:

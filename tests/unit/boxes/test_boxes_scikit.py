@@ -164,3 +164,30 @@ def test_records_take_the_place_of_a_frame_that_was_fitted_before() -> None:
 def test_a_label_of_another_length_is_told() -> None:
     with pytest.raises(AnonymizerError, match="one value for each of the 4 records"):
         LocalRecoding(k=2).fit({"age": [1, 2, 3, 4]}, ["yes", "no"])
+
+
+@pytest.mark.parametrize("name", list(ANONYMIZERS))
+def test_published_columns_have_their_names_and_the_output_that_was_set(name: str) -> None:
+    frame, _ = people()
+    frame = frame.fillna({"age": 40.0})
+    quick = {"rounds": 2} if name == "mo-obam" else {}
+    made = ANONYMIZERS[name].anonymizer(k=5, seed=3, **quick)
+    with pytest.raises(AnonymizerError, match="not been fitted"):
+        made.get_feature_names_out()
+    made.fit(frame)
+    assert made.get_feature_names_out().tolist() == ["age", "town"]
+    assert made.get_feature_names_out(["age", "town"]).tolist() == ["age", "town"]
+    with pytest.raises(AnonymizerError, match="not the columns"):
+        made.get_feature_names_out(["town", "age"])
+    with pytest.raises(AnonymizerError, match="no output 'excel'"):
+        made.set_output(transform="excel")
+    asked = clone(made).set_output(transform="pandas").fit({name: frame[name].to_numpy() for name in frame})
+    released = asked.transform()
+    assert isinstance(released, pandas.DataFrame)
+    assert list(released) == ["age", "town"]
+    assert isinstance(clone(asked).fit(frame.to_numpy()).transform(), pandas.DataFrame)
+    assert asked.set_output(transform="default").transform().keys() == {"age", "town"}
+    assert asked.fit(frame.to_numpy()).get_feature_names_out(["a", "b"]).tolist() == ["a", "b"]
+    steps = make_pipeline(clone(made)).set_output(transform="polars").fit(frame)
+    assert type(steps.transform(frame)).__module__.startswith("polars")
+    assert steps.get_feature_names_out().tolist() == ["age", "town"]

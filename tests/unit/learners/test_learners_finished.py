@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from aegis.data.engine import open_dataset
-from aegis.errors import DataError
+from aegis.errors import LabelError
 from aegis.learners.candidate import MaskTables, Part
 from aegis.learners.finished import FinishedTable, GeneralisedTable, finished_table
 from aegis.learners.race import race
@@ -193,5 +193,5 @@ def test_labels_that_the_source_does_not_have_are_refused() -> None:
     rows = people()
     source = sample_of(rows)
     rows["health"] = np.where(rows["health"] == "ill", "sick", "well")
-    with pytest.raises(DataError, match="has values that the table does not have"):
+    with pytest.raises(LabelError, match="has values that the table does not have"):
         finished_table("other", sample_of(rows), source)

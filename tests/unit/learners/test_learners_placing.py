@@ -12,7 +12,7 @@ from aegis.learners.features import Split
 from aegis.learners.goal import GOALS
 from aegis.learners.measured import Measured, RowValues
 from aegis.learners.placing import Course, placed
-from aegis.learners.race_result import Raced, RaceStage, kept_words
+from aegis.learners.race_result import Raced, RaceStage, half_width_in, kept_words
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,23 @@ def test_where_guessing_is_as_good_nothing_is_said_of_losses() -> None:
 
 
 def test_a_race_of_an_earlier_version_says_what_it_knows() -> None:
-    older = Raced(rank=1, name="a", kind="masks", performance=0.8, interval=(0.7, 0.9), kept=0.93, no_loss_found=False,
-        in_best_group=True, stage=1, rows=900)  # fmt: skip
+    older = Raced(rank=1, name="a", kind="masks", performance=0.8, interval=(0.7, 0.9), half_width=0.1, kept=0.93,
+        no_loss_found=False, in_best_group=True, stage=1, rows=900)  # fmt: skip
     assert kept_words(older) == "93% kept"  # an earlier version did not say how sure the loss is
     assert older.to_json()["loss_interval"] is None
     assert placed_one(0.05, rows=20_000).to_json()["loss_interval"] == pytest.approx([0.05, 0.05], abs=0.01)
+
+
+def test_an_interval_ends_at_what_a_goal_can_be_and_its_width_is_kept() -> None:
+    """A share of right answers of 104 % was written, and half-widths were read back from what was written."""
+    place = placed_one(0.0, rows=60, unmasked=0.98)
+    assert place.interval[1] == 1.0
+    assert place.half_width > 1.0 - place.performance
+    assert place.interval[0] == pytest.approx(place.performance - place.half_width)
+    assert GOALS["r2"].interval(0.2, 3.0) == (-2.8, 1.0)
+    assert GOALS["mae"].interval(1.0, 3.0) == (0.0, 4.0)
+
+
+def test_a_race_without_half_widths_has_those_of_its_intervals() -> None:
+    assert half_width_in({"interval": [0.9, 1.1]}) == pytest.approx(0.1)
+    assert half_width_in({"interval": [0.9, 1.0], "half_width": 0.2}) == 0.2

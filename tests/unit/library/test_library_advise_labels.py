@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import aegis
@@ -123,3 +125,17 @@ def test_a_random_label_is_said_to_be_one() -> None:
     ranking = aegis.advise(table, label="y", generate=4)
     assert ranking.race is not None
     assert any("nothing here tells the label" in note for note in ranking.notes)
+
+
+def test_without_a_label_columns_that_a_finished_table_masks_are_left_out(tmp_path: Path) -> None:
+    """The first of them ended it all: a masked column cannot be the label, and others can."""
+    rows = _people(300)
+    masked = tmp_path / "masked.csv"
+    decades = [f"[{age // 10 * 10}, {age // 10 * 10 + 10})" for age in rows["age"].to_pylist()]
+    pyarrow.csv.write_csv(rows.set_column(0, "age", [decades]), masked)
+    ranking = aegis.advise(rows, configs=CONFIGURATIONS[:1], tables=[masked])
+    assert "holds no numbers" in ranking.skipped["age"]
+    assert [each.label for each in ranking.labels] == ["town", "pulse", "ill", "cost"]
+    assert {place.configuration for place in ranking.ranking} == {"no-age", "masked"}
+    with pytest.raises(LabelError, match="holds no numbers"):
+        aegis.advise(rows, label="age", configs=CONFIGURATIONS[:1], tables=[masked])

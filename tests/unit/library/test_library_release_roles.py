@@ -210,3 +210,37 @@ def test_a_weekday_beside_a_masked_day_is_warned_of_and_attacked(tmp_path: Path)
         _release(tmp_path, _visits(), policy=limited, overwrite=True, **options)
     masked = {**options, "config": {**by_month, "weekday": "suppress"}}
     assert _release(tmp_path, _visits(), policy=limited, overwrite=True, **masked).told_by_quasi_identifiers == ()
+
+
+def _strata() -> pd.DataFrame:
+    """The stratum of a survey begins with the sex, which is hidden beside it."""
+    sexes = ["fm"[row * row // 5 % 2] for row in range(600)]
+    return pd.DataFrame(
+        {
+            "age": [20 + row % 3 for row in range(600)],
+            "sex": sexes,
+            "stratum": [f"{sex}{row * 7 % 40}" for row, sex in enumerate(sexes)],
+            "answer": [("yes", "no")[row // 7 % 2] for row in range(600)],
+        }
+    )
+
+
+def test_what_tells_a_masked_column_is_published_by_its_name_only(tmp_path: Path) -> None:
+    policy = {"quasi_identifying": ["age", "sex"], "k": 5}
+    hidden = {"config": {"sex": "suppress"}, "policy": policy}
+    with pytest.raises(RoleError, match=r"stratum tells sex \(right in 100.0 %.*nobody gave stratum a role"):
+        _release(tmp_path, _strata(), insensitive=["rest"], **hidden)
+    assert not list(tmp_path.glob("*.csv.certificate.json"))
+    named = _release(tmp_path, _strata(), insensitive=["stratum", "rest"], **hidden)
+    (told,) = named.tell_quasi_identifiers
+    assert told in named.warnings
+    assert "what is masked in sex can be read there" in told
+
+
+def test_what_tells_a_column_that_is_shown_or_is_masked_itself_is_not_warned_of(tmp_path: Path) -> None:
+    policy = {"quasi_identifying": ["age", "sex"], "k": 5}
+    shown = _release(tmp_path, _strata(), config={"age": "suppress"}, policy=policy, insensitive=["rest"])
+    assert shown.tell_quasi_identifiers == ()
+    both = {"sex": "suppress", "stratum": {"star_trailing": {"characters": 9}}}
+    masked = _release(tmp_path, _strata(), config=both, policy=policy, insensitive=["rest"], overwrite=True)
+    assert masked.tell_quasi_identifiers == ()

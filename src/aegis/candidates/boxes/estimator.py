@@ -189,11 +189,15 @@ class LocalRecoding(Anonymizer):
             kinds = zip(columns.values(), fitted.boxes.columns, strict=True)
             coded = [_coded_column(values, text=not column.ordered) for values, column in kinds]
             box = fitted.boxes.box_of([domain for domain, _ in coded], np.column_stack([codes for _, codes in coded]))
-            return in_kind_of(self._given if records is None else records, fitted.boxes.published(box))
+            given = self._given if records is None else records
+            return in_kind_of(given, fitted.boxes.published(box), output=self._output)
         if records is not None and records.quasi_identifiers != self._records.quasi_identifiers:
             raise AnonymizerError("these records have other quasi-identifiers than the fitted ones")
         domains, codes = _coded(self._records if records is None else records)
-        return fitted.boxes.published(fitted.boxes.box_of(domains, codes))
+        return in_kind_of(records, fitted.boxes.published(fitted.boxes.box_of(domains, codes)), output=self._output)
+
+    def _published_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self._known().boxes.columns)
 
     @property
     def boxes_(self) -> Boxes:

@@ -30,7 +30,15 @@ from aegis.candidates.clusters.information_loss import (
     value_counts,
 )
 from aegis.candidates.clusters.outcome import Anonymized, Diagnosis, measure_risk, outcome_of
-from aegis.candidates.clusters.records import Records, Tuples, group_rows, in_kind_of, records_like, records_of
+from aegis.candidates.clusters.records import (
+    OUTPUTS,
+    Records,
+    Tuples,
+    group_rows,
+    in_kind_of,
+    records_like,
+    records_of,
+)
 from aegis.errors import AnonymizerError, GuaranteeError
 from aegis.progress import Progress
 
@@ -134,6 +142,35 @@ class Anonymizer(ABC):
             raise AnonymizerError(f"{type(self).__name__} has no parameter {unknown[0]!r}; it has {', '.join(own)}")
         self.__dict__.update(vars(type(self)(**{**own, **changed})))
         return self
+
+    def set_output(self, *, transform: str | None = None) -> Anonymizer:
+        """What `transform` gives: ``"pandas"`` or ``"polars"``, or by ``"default"`` the kind of table it was given."""
+        if transform is None:
+            return self
+        if transform not in OUTPUTS:
+            raise AnonymizerError(f"there is no output {transform!r}; it is one of {', '.join(OUTPUTS)}")
+        self._sklearn_output_config = {"transform": transform}  # the name by which scikit-learn clones it
+        return self
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """The names of the published columns: those it was fitted to, or ``input_features`` for an array's."""
+        names = np.array(self._published_names(), dtype=object)
+        if input_features is None:
+            return names
+        given = np.asarray(input_features, dtype=object)
+        unnamed = [f"x{at}" for at in range(len(given))]  # what columns of an array are called
+        if names.tolist() not in (given.tolist(), unnamed):
+            raise AnonymizerError("these are not the columns it was fitted to, in that order; leave the names out")
+        return given
+
+    @abstractmethod
+    def _published_names(self) -> tuple[str, ...]:
+        """The names of what `transform` gives, in their order; an error where it was not fitted."""
+
+    @property
+    def _output(self) -> str:
+        config: dict[str, str] = getattr(self, "_sklearn_output_config", {})
+        return config.get("transform", "default")
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of the last step of a pipeline: it transforms columns of any kind."""
@@ -283,7 +320,12 @@ class Microaggregation(Anonymizer):
             self._check_alike(others)
             labels = self._nearest(others, fitted.centers)
         rounded = self.centroid != "mean"
-        return in_kind_of(given, published_columns(self._records, fitted.centers.rows(labels), integers=rounded))
+        columns = published_columns(self._records, fitted.centers.rows(labels), integers=rounded)
+        return in_kind_of(given, columns, output=self._output)
+
+    def _published_names(self) -> tuple[str, ...]:
+        self._known()
+        return self._records.quasi_identifiers
 
     @property
     def labels_(self) -> Ints:

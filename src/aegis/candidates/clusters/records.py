@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aegis.arrays import Flags, Floats, Ints
 from aegis.counts.disclosure_rule import may_name
-from aegis.errors import AnonymizerError, DataError, RoleError
+from aegis.errors import AnonymizerError, DataError, MissingExtraError, RoleError
 
 Missing = Literal["refuse", "category"]
 UNSEEN = -1
@@ -299,9 +300,23 @@ def columns_by_name(table: Any) -> dict[str, list[Any]]:
     return {f"x{at}": rows[:, at].tolist() for at in range(rows.shape[1])}
 
 
-def in_kind_of(table: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
-    """Published columns as the kind of table that was given: pandas with its index, Polars or Arrow, or a mapping."""
+OUTPUTS = ("default", "pandas", "polars")
+"""What scikit-learn's ``set_output`` may ask for; by default it is what was given."""
+
+
+def in_kind_of(table: Any, columns: Mapping[str, NDArray[Any]], *, output: str = "default") -> Any:
+    """Published columns as the kind of table that was given: pandas with its index, Polars or Arrow, or a mapping.
+
+    With another ``output`` than the default as a frame of that package, whatever was given.
+    """
     package, kind = type(table).__module__.partition(".")[0], type(table)
+    if output not in ("default", package):
+        try:
+            package, kind = output, import_module(output).DataFrame
+        except ImportError:
+            raise MissingExtraError(feature=f"a data frame of {output}", extra=output) from None
+        if output == "pandas":
+            return kind(dict(columns))
     if package == "pandas":
         frame = kind(dict(columns), index=table.index)
         frame.columns = table.columns

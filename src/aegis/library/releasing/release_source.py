@@ -9,6 +9,7 @@ from typing import Any
 
 from aegis.commands.fields import READING
 from aegis.commands.release import Release
+from aegis.counts.answer import ask
 from aegis.counts.class_table import ClassTable
 from aegis.counts.collect_classes import with_person
 from aegis.data.dataset import Dataset
@@ -17,6 +18,7 @@ from aegis.data.hierarchy import Hierarchy
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles
 from aegis.errors import RoleError
+from aegis.inspection.telling import Tells, readable_columns, readable_words
 from aegis.library.ledgers.constraints import earlier_releases_of
 from aegis.library.ledgers.earlier_promises import masks_shown_earlier
 from aegis.library.ledgers.earlier_releases import EarlierReleases
@@ -27,10 +29,14 @@ from aegis.library.tables.opening import find_hierarchies, one_configuration, op
 from aegis.library.tables.unlisted import decide
 from aegis.masking.configuration import Configuration
 from aegis.masking.mask import Mask
+from aegis.masking.masks.identity import Identity
 from aegis.masking.masks.suppress import Suppress
+from aegis.operation import listed, word
 from aegis.privacy.policy import Policy, Suppressed, narrowed, without
 from aegis.releases.row_digest import POSITION
 from aegis.releases.write import blank_is_missing, is_csv, is_url, numbered
+
+IDENTITY = Identity()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,7 +45,8 @@ class Source:
 
     ``policy`` and ``roles`` speak of all columns, ``judged_policy`` and ``published_roles`` of those that are written.
     ``suspicious`` are those that are left out because they look identifying, ``suspicious_and_named`` those that look
-    so and are published because they are named insensitive. ``original`` is the table whose rows these
+    so and are published because they are named insensitive; in ``readable`` the quasi-identifiers that are masked can
+    be read, and they are published for the same reason. ``original`` is the table whose rows these
     are: another one where what is released was finished before. ``joint_policy`` speaks of what is written and of
     sensitive columns that are not, but that somebody has from an earlier release, masked by ``shown_earlier``.
     """
@@ -53,6 +60,7 @@ class Source:
     as_the_rest: tuple[str, ...]
     suspicious: tuple[str, ...]
     suspicious_and_named: tuple[str, ...]
+    readable: tuple[Tells, ...]
     left_out: tuple[str, ...]
     judged_policy: Policy
     joint_policy: Policy
@@ -97,6 +105,7 @@ def open_source(options: Release) -> Source:
     )
     roles = decided.roles
     left_out = tuple(name for name in dataset.schema.names if name in {*not_wanted, *decided.left_out})
+    readable = _readable(dataset, original, configuration, roles, left_out=left_out, as_the_rest=decided.as_the_rest)
     narrow = narrowed(policy, roles, left_out=left_out)
     rows_of = options.data if options.rows_of is None else options.rows_of
     before = masks_shown_earlier(rows_of, options, policy=policy)
@@ -126,6 +135,7 @@ def open_source(options: Release) -> Source:
         as_the_rest=decided.as_the_rest,
         suspicious=decided.left_out,
         suspicious_and_named=decided.named,
+        readable=readable,
         left_out=left_out,
         judged_policy=narrow.policy,
         joint_policy=joint.policy,
@@ -133,6 +143,52 @@ def open_source(options: Release) -> Source:
         published_roles=narrow.roles,
         earlier=earlier,
     )
+
+
+def _readable(
+    dataset: Dataset,
+    original: Dataset,
+    configuration: Configuration,
+    roles: Roles,
+    *,
+    left_out: Sequence[str],
+    as_the_rest: Sequence[str],
+) -> tuple[Tells, ...]:
+    """What insensitive columns that are published as they are tell of quasi-identifiers that are not.
+
+    Raises where nobody named such a column, but all the rest at once.
+    """
+
+    def as_it_is(name: str) -> bool:
+        return name not in left_out and isinstance(configuration.masks.get(name, IDENTITY), Identity)
+
+    changed = () if dataset is original else _changed(dataset, original, roles.quasi_identifying)
+    masked = [name for name in roles.quasi_identifying if name in original.schema]
+    masked = [name for name in masked if not as_it_is(name) or name in changed]
+    shown = [name for name in roles.insensitive if name in original.schema and as_it_is(name)]
+    tells = readable_columns(original, masked, shown)
+    unnamed = [each for each in tells if each.column in as_the_rest]
+    if unnamed:
+        columns = tuple(dict.fromkeys(each.column for each in unnamed))
+        raise RoleError(
+            f"nothing was released: {readable_words(unnamed)}, and nobody gave {listed(columns)} a role; name what "
+            f"people know quasi-identifying, mask it, or add --insensitive {word(listed(columns))} if it may be "
+            "published as it is all the same"
+        )
+    return tells
+
+
+def _changed(dataset: Dataset, original: Dataset, names: Sequence[str]) -> tuple[str, ...]:
+    """Columns of a finished table that have other values than the table that it was made of."""
+    both = [name for name in names if name in original.schema and name in dataset.schema]
+    alike = [name for name in both if dataset.schema.kind(name) is original.schema.kind(name)]
+    if not alike:
+        return tuple(both)
+    counts = [
+        ask(each.table.aggregate([each.table[name].nunique().name(name) for name in alike]))
+        for each in (dataset, original)
+    ]
+    return tuple(name for name in both if name not in alike or counts[0][name][0] != counts[1][name][0])
 
 
 def _opened(options: Release) -> Dataset:
