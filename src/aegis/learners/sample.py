@@ -266,7 +266,7 @@ def checked(sample: Sample) -> Sample:
     if not sample.rows and sample.rows_without_label:
         raise LabelError(f"the label {sample.label!r} is missing in every row; choose another column")
     if sample.rows < LEAST_ROWS:
-        raise InputError(
+        raise DataError(
             f"{sample.rows} rows have a label and at least {LEAST_ROWS} are needed to train on some and test on "
             "others; give more rows, or rank from counts alone (advise --fast, summarize --no-race)"
         )

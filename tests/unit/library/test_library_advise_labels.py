@@ -11,7 +11,7 @@ import pyarrow.csv
 import pytest
 
 import aegis
-from aegis.errors import LabelError, OptionError
+from aegis.errors import DataError, LabelError, OptionError
 
 
 def _people(rows: int = 1_200) -> pa.Table:
@@ -139,3 +139,11 @@ def test_without_a_label_columns_that_a_finished_table_masks_are_left_out(tmp_pa
     assert {place.configuration for place in ranking.ranking} == {"no-age", "masked"}
     with pytest.raises(LabelError, match="holds no numbers"):
         aegis.advise(rows, label="age", configs=CONFIGURATIONS[:1], tables=[masked])
+
+
+def test_a_finished_table_of_few_rows_is_named(tmp_path: Path) -> None:
+    """The data has rows enough: it was told to give more of them."""
+    few = tmp_path / "few.csv"
+    pyarrow.csv.write_csv(_people(300).slice(0, 29), few)
+    with pytest.raises(DataError, match=r"few.csv: 29 rows have a label"):
+        aegis.advise(_people(300), label="ill", configs=CONFIGURATIONS[:1], tables=[few])

@@ -115,7 +115,10 @@ def _judged(path: Path, rows: int, dataset: Dataset, sample: Sample, constraints
             f"{path.name} has {classes.records:,} rows and the data {rows:,}: they are not the same records"
         )
     typed = open_dataset(path, roles=Roles(identifying=tuple(strange)))
-    own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
+    try:
+        own = draw_sample(typed, label=sample.label, most_rows=max(sample.rows, 30), seed=sample.seed)
+    except (LabelError, DataError) as error:  # what is wrong with this table is not wrong with the data
+        raise type(error)(f"{path.name}: {error}") from None
     if classes is not None and constraints is None:
         verdict = CandidateVerdict.without_policy(classes)
     elif classes is not None and constraints is not None:
