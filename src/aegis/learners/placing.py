@@ -27,6 +27,8 @@ from aegis.learners.schedule import parts
 from aegis.learners.target import Floats, Target
 
 SURE = NormalDist().inv_cdf(0.975)
+UNSEEN_MISTAKES = 3.0
+"""Where no mistake was seen, so many in the number of rows may be made with 95 % probability (the rule of three)."""
 WORTH_SPEAKING_OF = 0.10
 """A loss below this share of what the unmasked table gains over guessing is small; "no loss found" rules out others."""
 ABOVE = 0.05
@@ -77,8 +79,17 @@ def above_unmasked(stage: Measured, candidates: Iterable[Candidate], goal: Goal)
 
 
 def unmasked_reached(last: Measured, goal: Goal) -> Reached:
-    mean, half = last.mean("unmasked"), SURE * last.error("unmasked")
+    mean, half = last.mean("unmasked"), _half_width(last, "unmasked", goal)
     return Reached(performance=mean, interval=goal.interval(mean, half), half_width=half)
+
+
+def _half_width(stage: Measured, name: str, goal: Goal) -> float:
+    """Half of the interval of what is reached.
+
+    Where all rows are right their variance is nought, which is no certainty.
+    """
+    least = UNSEEN_MISTAKES / stage.stage.rows if goal.percent else 0.0
+    return max(SURE * stage.error(name), least)
 
 
 def label_is_told(last: Measured, goal: Goal) -> bool:
@@ -109,7 +120,7 @@ def placed(candidates: Sequence[Candidate], course: Course, goal: Goal, *, proba
             performance += float(np.mean([last.mean(name) - own.mean(name) for name in stayed]))
             if doubt is None and goal.better(performance, last.mean(ahead)) > 0:
                 performance = last.mean(ahead)  # who was out is not put before the one that came in first
-        half = SURE * own.error(candidate.name)
+        half = _half_width(own, candidate.name, goal)
         lost = goal.better(own.mean("unmasked"), own.mean(candidate.name))
         noise = SURE * own.difference_error("unmasked", candidate.name)
         comparable = told and doubt is None
