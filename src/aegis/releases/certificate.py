@@ -187,6 +187,7 @@ _KINDS = {
         own="configuration",
         needed=_JUDGED,
         possible=_ABOUT
+        # Certificates had a digest of the fitted masks once, by which whoever guessed an edge could confirm it.
         | {"fitted_configuration_id", "group_records", "group_values", "utility", "ledger", "attacks", "for"},
     ),
     CertificateKind.BOXES: _Parts(mark=MEASURED, own="recoding", needed=_JUDGED, possible=_ABOUT),

@@ -13,6 +13,7 @@ import aegis
 from aegis.catalog.service.certificates import certified_id, check_stated
 from aegis.errors import DataError, VerificationError
 from aegis.masking.configuration import Configuration
+from aegis.masking.configuration_file import load_configurations
 from aegis.releases.certificate import Certificate
 
 ROWS = 60
@@ -227,3 +228,22 @@ def test_edges_that_all_stand_in_the_release_are_stated_as_they_are(tmp_path: Pa
     stated = made.certificate.content["configuration"]
     assert stated["masks"] == masks
     assert "labels_id" not in stated
+
+
+def test_no_digest_confirms_a_guessed_edge_that_was_read_off_the_rows(tmp_path: Path) -> None:
+    """Somebody who tries all edges finds none by which a digest in the certificate comes out."""
+    weights = [*(50 + row % 10 for row in range(40)), *(90 + row for row in range(10))]
+    table = pd.DataFrame({"weight": weights, "ill": ["flu", "cold"] * 25})
+    fitted = tmp_path / "fitted.yaml"
+    made = aegis.release(
+        table,
+        config={"weight": {"bucketize": {"quantiles": 4}}},
+        policy={"quasi_identifying": ["weight"], "sensitive": ["ill"], "k": 5},
+        out=tmp_path / "out.csv",
+        fitted=fitted,
+        ledger="none",
+    )
+    (masks,) = load_configurations(fitted)
+    digest = masks.id
+    assert made.certificate.content["configuration"]["id"] != digest
+    assert digest not in made.certificate_path.read_text(encoding="utf-8")

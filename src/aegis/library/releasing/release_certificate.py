@@ -31,7 +31,7 @@ from aegis.data.schema import Role, Roles
 from aegis.errors import HierarchyError
 from aegis.library.releasing.release_draft import Draft, as_certified
 from aegis.library.releasing.release_judgement import Judged
-from aegis.library.releasing.release_source import ReleaseCounts, Source, fitted_configuration, judged_kinds
+from aegis.library.releasing.release_source import ReleaseCounts, Source, judged_kinds
 from aegis.library.tables.judging import pseudonymous
 from aegis.library.tables.masked_data import masked_data
 from aegis.library.tables.unlisted import unlisted
@@ -119,7 +119,6 @@ def certificate_of(
                 **({} if stated is source.configuration else {LABELS_ID: stated.id}),
                 **to_mapping(stated),
             },
-            "fitted_configuration_id": fitted_configuration(source, counts).id,
             "suppressed": {
                 "records": judged.own.suppressed,
                 "dropped": source.policy.suppressed is Suppressed.DROPPED,
