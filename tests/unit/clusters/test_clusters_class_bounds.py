@@ -105,6 +105,15 @@ def patients(seed: int, rows: int) -> Records:
     )
 
 
+@every_model
+def test_limits_are_of_one_type_whatever_is_asked(asked: dict[str, object], holds: Holds) -> None:
+    """For another type the whole search is compiled once more, which takes longer than most searches."""
+    records = patients(0, 20)
+    plain, found = limits_of(records, None), limits_of(records, Policy.from_mapping({"k": 2, **asked}))
+    for name, one, other in zip(ClassLimits._fields, plain, found, strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype, name
+
+
 def without_bounds(records: Records, policy: Policy | None) -> ClassLimits:
     """As if counts of values could answer nothing, so that whole partitions are judged and joined."""
     return limits_of(records, policy)._replace(asked=False, whole=policy is None)

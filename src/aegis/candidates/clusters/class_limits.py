@@ -236,14 +236,14 @@ def limits_of(records: Records, policy: Policy | None) -> ClassLimits:
     return ClassLimits(
         records=max((bound.records for bound in bounds), default=1),
         distinct=np.array([max((bound.distinct for bound in of[name]), default=1) for name in of], dtype=np.int64),
-        nats=np.array([max((bound.nats for bound in of[name]), default=0.0) for name in of]),
-        apart=np.array([min((bound.apart for bound in of[name]), default=np.inf) for name in of]),
-        steps_apart=np.array(steps) * np.array(steps_apart),
+        nats=np.array([max((bound.nats for bound in of[name]), default=0.0) for name in of], dtype=np.float64),
+        apart=np.array([min((bound.apart for bound in of[name]), default=np.inf) for name in of], dtype=np.float64),
+        steps_apart=np.array(steps) * np.array(steps_apart, dtype=np.float64),
         least=per_value("least", most=False),
         least_held=per_value("least_held", most=False),
         most=per_value("most", most=True),
         outweighed=np.array([at for at, _ in outweighed], dtype=np.int64),
-        times=np.array([bound.times for _, bound in outweighed]),
+        times=np.array([bound.times for _, bound in outweighed], dtype=np.float64),  # also where a policy says 2
         first=np.array([bound.first for _, bound in outweighed], dtype=np.int64),
         shares=np.concatenate([np.zeros(0), *(secret.shares for secret in secrets.values())]),
         asked=any(bound.attribute is not None for bound in bounds),

@@ -144,7 +144,9 @@ class Modulo:
         for centre in (np.zeros(best.size), *(edge[:, j] for edge in edges for j in near)):
             low = np.maximum(cells.low, (centre - epsilon)[:, None])
             high = np.minimum(cells.high, (centre + epsilon)[:, None])
-            caught = np.where(high > low, _normal_between(low, high, variance), 0.0)
+            met = high > low  # few cells: the others are spared the normal law
+            caught = np.zeros_like(low)
+            caught[met] = _normal_between(low[met], high[met], variance)
             best = np.maximum(best, caught.sum(1))
         return float(best.sum() / cells.total)
 

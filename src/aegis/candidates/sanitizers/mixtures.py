@@ -224,12 +224,14 @@ def _noise_for(distortion: float, variance: float) -> Component:
 def _measured(
     components: Sequence[Component], authorized: float, adversaries: tuple[float, ...], epsilon: float
 ) -> Library:
+    # loss and pinned share of a component one after the other: both are sums over the same cells, which are kept
+    figures = [[(c.loss(v), c.pinned(v, epsilon)) for v in adversaries] for c in components]
     return Library(
         components=tuple(components),
         authorized_variance=authorized,
         adversary_variances=adversaries,
         epsilon=epsilon,
         distortions=np.array([c.loss(authorized) for c in components]),
-        losses=np.array([[c.loss(v) for v in adversaries] for c in components]),
-        pinned=np.array([[c.pinned(v, epsilon) for v in adversaries] for c in components]),
+        losses=np.array([[loss for loss, _ in each] for each in figures]),
+        pinned=np.array([[share for _, share in each] for each in figures]),
     )
