@@ -94,8 +94,8 @@ class Clients:
                 self._ledger.in_flight -= 1
 
 
-def flows(clients: Clients, ledger: Ledger, files: list[Path], stop: threading.Event, seed: int) -> None:
-    """Ask, approve, release, download, over and over."""
+def flows(clients: Clients, ledger: Ledger, files: list[Path], stop: threading.Event, seed: int, rest_s: float) -> None:
+    """Ask, approve, release, download, over and over, with a rest after each."""
     rng = random.Random(seed)
     configuration = next(each for each in clients["expert"].configurations(PRODUCT) if each.name == CONFIGURATION)
     number = 0
@@ -117,9 +117,12 @@ def flows(clients: Clients, ledger: Ledger, files: list[Path], stop: threading.E
         except AegisError as error:
             # Whatever the catalog says no to here is a failure: each of these steps is allowed.
             ledger.refusals.append(f"{purpose}: {type(error).__name__}: {error}")
+        time.sleep(rest_s)
 
 
-def summaries(clients: Clients, ledger: Ledger, folders: list[Path], stop: threading.Event, seed: int) -> None:
+def summaries(
+    clients: Clients, ledger: Ledger, folders: list[Path], stop: threading.Event, seed: int, rest_s: float
+) -> None:
     """Push summaries, over and over."""
     rng = random.Random(seed)
     while not stop.is_set():
@@ -129,7 +132,7 @@ def summaries(clients: Clients, ledger: Ledger, folders: list[Path], stop: threa
             ledger.summaries.append(made.id)
         except AegisError as error:
             ledger.refusals.append(f"summary: {type(error).__name__}: {error}")
-        time.sleep(rng.uniform(0.1, 0.5))
+        time.sleep(rest_s + rng.uniform(0.1, 0.5))
 
 
 def prepare(catalog: Catalog, folder: Path, *, rows: int) -> tuple[dict[str, str], list[Path], list[Path], Person]:
@@ -273,7 +276,9 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--servers", type=int, default=2, help="how many `aegis serve`, each with a worker of its own")
+    parser.add_argument("--processes", type=int, default=2, help="how many processes each of them has for requests")
     parser.add_argument("--flows", type=int, default=3, help="how many people at a time ask, approve and push releases")
+    parser.add_argument("--rest-s", type=float, default=0.0, help="how long a person rests after each of these")
     parser.add_argument("--pause-s", type=float, default=4.0, help="the longest time between two kills")
     parser.add_argument("--dry", action="store_true", help="print instead of writing the result")
     given = parser.parse_args()
@@ -290,7 +295,13 @@ def main() -> int:
             with ExitStack() as running:
                 sites = [
                     running.enter_context(
-                        served(database.url, storage, settings=settings, log=folder / f"log-{number}")
+                        served(
+                            database.url,
+                            storage,
+                            processes=given.processes,
+                            settings=settings,
+                            log=folder / f"log-{number}",
+                        )
                     )
                     for number in range(given.servers)
                 ]
@@ -298,10 +309,11 @@ def main() -> int:
                 register(clients["provider"], clients["expert"], folder)
                 stop = threading.Event()
                 threads = [
-                    threading.Thread(target=flows, args=(clients, ledger, files, stop, seed))
+                    threading.Thread(target=flows, args=(clients, ledger, files, stop, seed, given.rest_s))
                     for seed in range(given.flows)
                 ]
-                threads.append(threading.Thread(target=summaries, args=(clients, ledger, folders, stop, 9)))
+                pushing = (clients, ledger, folders, stop, 9, given.rest_s)
+                threads.append(threading.Thread(target=summaries, args=pushing))
                 for each in threads:
                     each.start()
                 for number in range(given.kills):
@@ -332,6 +344,7 @@ def main() -> int:
         "claims": claims,
         "seed": given.seed,
         "servers": given.servers,
+        "processes_per_server": given.processes,
         "workers": given.servers,
         "flows": given.flows,
         "longest_pause_s": given.pause_s,

@@ -27,7 +27,13 @@ TIMEOUT_S = 180.0
 @contextlib.contextmanager
 def _serving(folder: Path, *more: str) -> Iterator[dict[str, Any]]:
     command = [sys.executable, "-m", "aegis", "serve", "--port", "0", "--json", *more]
-    places = {"AEGIS_DATABASE": str(folder / "catalog.sqlite"), "AEGIS_STORAGE": str(folder / "storage")}
+    settings = folder / "settings.yaml"
+    settings.write_text("argon2_time_cost: 1\nargon2_memory_kib: 64\n", encoding="utf-8")
+    places = {
+        "AEGIS_DATABASE": str(folder / "catalog.sqlite"),
+        "AEGIS_STORAGE": str(folder / "storage"),
+        "AEGIS_SETTINGS": str(settings),
+    }
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **places})
     try:
         assert process.stdout is not None

@@ -48,8 +48,10 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(database: str, storage: Path | str) -> Iterator[Running]:
-    environment = {**os.environ, "AEGIS_DATABASE": database, "AEGIS_STORAGE": str(storage)}
+def running(database: str, storage: Path | str, settings: Path) -> Iterator[Running]:
+    settings.write_text("argon2_time_cost: 1\nargon2_memory_kib: 64\n", encoding="utf-8")
+    places = {"AEGIS_DATABASE": database, "AEGIS_STORAGE": str(storage), "AEGIS_SETTINGS": str(settings)}
+    environment = {**os.environ, **places}
     process = subprocess.Popen(
         [sys.executable, "-m", "aegis", "serve", "--port", "0", "--json"],
         stdout=subprocess.PIPE,
@@ -127,7 +129,7 @@ def test_from_the_first_link_to_a_verified_download(
         database, storage = request.getfixturevalue("new_postgres")(), request.getfixturevalue("new_bucket")()
     home = tmp_path / "provider"
     table = write_clinic(home, rows=400)
-    with running(database, storage) as site:
+    with running(database, storage, tmp_path / "settings.yaml") as site:
         tokens = _people(site)
         monkeypatch.setenv("AEGIS_URL", site.url)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "catalog_faults.py"
 FEW = ["--kills", "3", "--flows", "1", "--pause-s", "1", "--rows", "300", "--seed", "1"]
+CALM = ["--processes", "1", "--rest-s", "0.3"]
 
 
 def test_a_kill_of_each_part_loses_nothing() -> None:
-    """The benchmark itself with three kills instead of fifty, a server, a worker and the database, and one flow."""
+    """The benchmark itself with three kills instead of fifty, of a server, a worker and the database, and one flow."""
     done = subprocess.run(
-        [sys.executable, str(BENCHMARK), "--dry", *FEW],
+        [sys.executable, str(BENCHMARK), "--dry", *FEW, *CALM],
         capture_output=True,
         text=True,
         timeout=3600,
