@@ -102,4 +102,4 @@ $(VENV)/.setup: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrai
 	@touch $@ $(VENV)/.demo
 
 clean:
-	rm -rf $(VENV) demo dist build site coverage .coverage .papers
+	rm -rf $(VENV) demo dist build site coverage .coverage .papers .jax_cache

@@ -20,7 +20,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,19 @@ import pytest
 from hypothesis import settings
 
 from aegis.command_line import call
-from aegis.library.clinic import write_clinic
+from aegis.data.yaml_text import dump
+from aegis.learners.schedule import Schedule
+from aegis.library.clinic import ROLES, write_clinic
+from aegis.library.clinic import columns as clinic_columns
 from aegis.releases.table_register import STATE_VARIABLE
 
 settings.register_profile("aegis", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("aegis")
+
+# Every training compiles its steps anew: what jax has compiled is kept, for the other workers and for the next run.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 
 DATASETS = Path(os.environ.get("AEGIS_DATASETS", Path(__file__).parents[1].parent / "shared" / "datasets"))
 
@@ -47,6 +55,8 @@ def pytest_collection() -> Generator[None, Any, Any]:
     finally:
         gc.collect()
         gc.freeze()
+        # By default Python looks through the youngest objects after every 700: a thirtieth of the run.
+        gc.set_threshold(20_000, 20, 20)
         gc.enable()
 
 
@@ -169,6 +179,42 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clinic")
     write_clinic(folder, rows=1_500)
     return folder
+
+
+@pytest.fixture(scope="module")
+def short_races() -> Iterator[None]:
+    """A sixth of the work of a race, for tests that look at what is said of candidates and not at which is the best."""
+    plain = Schedule()
+    cells = ("first_cells", "cells", "second_cells", "last_cells", "order_cells")
+    shorter = replace(plain, **{name: getattr(plain, name) // 6 for name in cells}, most_repeats=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("aegis.learners.race.Schedule", lambda: shorter)
+        yield
+
+
+NARROW = ("patient", "age", "weight", "zip", "gender", "smoker", "diagnosis", "health")
+COMMON = ("none", "asthma")
+
+
+@pytest.fixture(scope="session")
+def narrow_clinic(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Makes folders of the example with a column or two of each role and three diagnoses.
+
+    For tests that train models on every candidate or find sanitizers: their time grows with columns and categories.
+    """
+
+    def make(rows: int) -> Path:
+        folder = tmp_path_factory.mktemp("narrow")
+        table = write_clinic(folder, rows=rows)
+        columns = {name: cells for name, cells in clinic_columns(rows).items() if name in NARROW}
+        columns["diagnosis"] = [cell if cell in COMMON else "other" for cell in columns["diagnosis"]]
+        lines = [",".join(columns), *(",".join(cells) for cells in zip(*columns.values(), strict=True))]
+        table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        roles = {role: [each for each in names if each in NARROW] for role, names in ROLES.items() if role != "label"}
+        table.with_suffix(".roles.yaml").write_text(dump({"label": ROLES["label"], **roles}), encoding="utf-8")
+        return folder
+
+    return make
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ aegis.evaluate(
 EXAMPLES = {name: operation.example for name, operation in OPERATIONS.items()} | FURTHER
 
 
+pytestmark = pytest.mark.usefixtures("short_races")
+
 NEEDS_ROWS = {"sanitize", "reconstruct"}
 """A party that knows 700 patients is told too little of them to err less than an adversary, and nothing is released."""
 
@@ -63,10 +66,21 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+TRAINS = {"evaluate", "evaluate families"}
+"""Models are trained on every candidate; fewer columns show the same shape of an answer."""
+
+
+@pytest.fixture(scope="module")
+def narrow(narrow_clinic: Callable[[int], Path]) -> Path:
+    return narrow_clinic(400)
+
+
 @pytest.fixture
-def result(name: str, clinic: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tabular:
+def result(
+    name: str, clinic: Path, few: Path, narrow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Tabular:
     """What the example of an operation answers, asked in a folder of its own."""
-    shutil.copytree(clinic if name in NEEDS_ROWS else few, tmp_path / "home")
+    shutil.copytree(clinic if name in NEEDS_ROWS else narrow if name in TRAINS else few, tmp_path / "home")
     monkeypatch.chdir(tmp_path / "home")
     *before, call = ast.parse(EXAMPLES[name]).body
     assert isinstance(call, ast.Expr), "the last line of an example is the call"

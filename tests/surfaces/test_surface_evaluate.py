@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from aegis.errors import InputError
-from aegis.library.clinic import write_clinic
 from aegis.library.evaluate import evaluate
 
 Aegis = Callable[..., Any]
@@ -22,9 +21,14 @@ KEYS = {"name", "spearman", "kendall", "regret", "top5", "cpu_seconds"}
 
 
 @pytest.fixture(scope="module")
-def few_patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example with fewer patients: every candidate is made and trained on."""
-    return write_clinic(tmp_path_factory.mktemp("clinic"), rows=600).parent
+def few_patients(narrow_clinic: Callable[[int], Path]) -> Path:
+    return narrow_clinic(600)
+
+
+@pytest.fixture(scope="module")
+def patients(narrow_clinic: Callable[[int], Path]) -> Path:
+    """As many as a sanitizer needs."""
+    return narrow_clinic(1_500)
 
 
 def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, few_patients: Path, tmp_path: Path) -> None:
@@ -52,10 +56,10 @@ def test_the_contract_and_a_second_run_that_trains_nothing(aegis: Aegis, few_pat
     assert (tmp_path / "results.jsonl").read_bytes() == kept, "nothing was trained again"
 
 
-def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, clinic: Path, tmp_path: Path) -> None:
+def test_families_are_judged_one_by_one_and_averaged(aegis: Aegis, patients: Path, tmp_path: Path) -> None:
     families = ("k-anonymous", "released")
     answer = aegis(
-        "evaluate", clinic / "clinic.csv", "--generate", "4", "--families", ",".join(families), *QUICK,
+        "evaluate", patients / "clinic.csv", "--generate", "4", "--families", ",".join(families), *QUICK,
         "--shortlist", "1", "--report", tmp_path / "page.html",
     )  # fmt: skip
     assert answer.status == 0, answer.err

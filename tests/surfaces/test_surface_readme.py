@@ -1,4 +1,4 @@
-"""The README's commands and its Python run as printed, with less time to search and fewer rows to train on."""
+"""The README's commands and its Python run as printed, with less time to search and less to train on."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from aegis.candidates.sanitizers import posterior
+from aegis.candidates.sanitizers import encoding, posterior
 from aegis.library.sanitize import Sanitized, sanitize
 
 Aegis = Callable[..., Any]
@@ -597,7 +597,7 @@ def test_caps_are_proved_on_the_answer_the_page_and_the_certificate(aegis: Aegis
 
 
 def test_columns_are_released_jointly_and_reconstructed_one_by_one(aegis: Aegis, people: Path, tmp_path: Path) -> None:
-    joint = ("--private", "ill,one_more", "--jointly", "--local-dp", "2.5")
+    jointly = ("--private", "ill,one_more", "--jointly", "--local-dp", "2.5")
     table = read(people)
     data = tmp_path / "d.csv"
     lines = ["income,hours,zip,job,ill,one_more"]
@@ -607,7 +607,7 @@ def test_columns_are_released_jointly_and_reconstructed_one_by_one(aegis: Aegis,
         lines.append(f"{income},{hours},{code},{job},{ill},{'a' if float(hours) > 0 or i % 5 == 0 else 'b'}")
     data.write_text("\n".join(lines) + "\n", encoding="utf-8")
     files = ("--out", tmp_path / "o.csv", "--model", tmp_path / "m.npz")
-    answer = aegis("sanitize", data, *joint, *PARTIES, *QUICK, "--distortion", "0.2", "--seed", "1", "--json", *files)
+    answer = aegis("sanitize", data, *jointly, *PARTIES, *QUICK, "--distortion", "0.2", "--seed", "1", "--json", *files)
     assert answer.status == 0, answer.err
     assert answer.json["private"] == ["ill+one_more"]
     assert set(read(tmp_path / "o.csv")) == {"ill+one_more_released"}
@@ -698,7 +698,10 @@ def test_errors_on_a_category_may_be_counted_in_bits(aegis: Aegis, people: Path,
         assert not (tmp_path / "n.csv").exists()
 
 
-def test_a_number_is_released_jointly_by_its_range(aegis: Aegis, people: Path, tmp_path: Path) -> None:
+def test_a_number_is_released_jointly_by_its_range(
+    aegis: Aegis, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "_MOST_RANGES", 3)  # the time of the program grows with the number of tuples
     table = read(people)
     data = tmp_path / "d.csv"
     doses = [round(20 + 10 * float(hours), 1) for hours in table["hours"]]
@@ -721,7 +724,7 @@ def test_a_number_is_released_jointly_by_its_range(aegis: Aegis, people: Path, t
     )  # fmt: skip
     assert back.status == 0, back.err
     estimates = np.array(read(tmp_path / "e.csv")["dose_estimate"], dtype=float)
-    assert np.unique(estimates).size <= 6
+    assert np.unique(estimates).size <= 3
     assert np.corrcoef(estimates, doses)[0, 1] > 0.3
     new = aegis("sanitize", data, "--model", tmp_path / "m.npz", "--out", tmp_path / "n.csv")
     assert new.status == 0, new.err

@@ -70,7 +70,15 @@ def tune(options: Tune) -> Tuning:
 
     Example::
 
-        aegis.tune("clinic.csv", quasi=["age", "gender"], sensitive=["diagnosis"], k_values=[5], rounds=3, search=False)
+        aegis.tune(
+            "clinic.csv",
+            quasi=["age", "gender"],
+            sensitive=["diagnosis"],
+            k_values=[5],
+            rounds=3,
+            search=False,
+            jobs=1,
+        )
     """
     target = None if options.report is None else Path(options.report)
     check_free(target, overwrite=options.overwrite)
