@@ -26,8 +26,7 @@ from aegis.errors import LabelError, OptionError, PolicyNotSatisfiedError, Summa
 from aegis.learners.race_result import RaceResult
 from aegis.learners.sample import Sample
 from aegis.library.advising.candidate_kinds import CANDIDATES
-from aegis.library.advising.judged_masks import JudgedMasks, MasksToJudge
-from aegis.library.advising.other_candidates import OtherCandidates
+from aegis.library.advising.judged import JudgedMasks, MasksToJudge, OtherCandidates
 from aegis.library.advising.racing import CONTINUOUS_BINS, race_configurations, sample_for_masks, sample_of
 from aegis.library.tables.opening import find_hierarchies, gather, labels_of, open_table
 from aegis.loading import undisturbed

@@ -8,8 +8,16 @@ from dataclasses import replace
 from aegis.learners.goal import GOALS
 from aegis.learners.race_result import Raced, RaceResult
 from aegis.plural import listed
-from aegis.ranking.explain import BEHIND, GAINS, LOSES, LOST_TOGETHER, NOTHING_LOST
-from aegis.ranking.ranking import Privacy, RankedConfiguration, Ranking
+from aegis.ranking.ranking import (
+    BEHIND,
+    GAINS,
+    LOSES,
+    LOST_TOGETHER,
+    NOTHING_LOST,
+    Privacy,
+    RankedConfiguration,
+    Ranking,
+)
 
 LEARNERS_SAID = {"line": "a regularised line", "forest": "a forest", "boosting": "boosted trees"}
 

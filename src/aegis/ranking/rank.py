@@ -39,9 +39,8 @@ from aegis.ranking.attribute_values import (
     reference_values,
     score_attribute,
 )
-from aegis.ranking.explain import GAINS, reasons
 from aegis.ranking.paper import PAPER_MEASURE, PaperCase, as_known, find_case
-from aegis.ranking.ranking import AttributeLoss, RankedConfiguration, Ranking
+from aegis.ranking.ranking import GAINS, AttributeLoss, RankedConfiguration, Ranking, reasons
 
 TOGETHER = "pair-prediction"
 BY_ATTRIBUTE = "leave-one-out-information"

@@ -16,9 +16,8 @@ from aegis.data.kind import Kind
 from aegis.errors import MeasureError
 from aegis.masking.configuration import Configuration
 from aegis.measures.measure import AttributeMeasure, measures_of
-from aegis.ranking.explain import reasons
 from aegis.ranking.rank import rank
-from aegis.ranking.ranking import AttributeLoss
+from aegis.ranking.ranking import AttributeLoss, reasons
 
 LABEL = Domain.of(Kind.TEXT, ["ill", "well"])
 

@@ -22,7 +22,7 @@ from aegis.errors import DataError, LabelError
 from aegis.learners.finished import FinishedTable, GeneralisedTable, finished_table
 from aegis.learners.sample import Sample, draw_sample
 from aegis.library.advising.candidate_kinds import CandidateInputs, MadeCandidate, make_candidates
-from aegis.library.advising.other_candidates import OtherCandidates
+from aegis.library.advising.judged import OtherCandidates
 from aegis.library.ledgers.constraints import Constraints
 from aegis.library.ledgers.earlier_releases import EarlierReleases
 from aegis.library.ledgers.row_by_row import check_same_rows

@@ -1,4 +1,4 @@
-"""Configurations of masks as candidates, each with what the policy says of it.
+"""Candidates with what the policy says of them: configurations of masks, and all others (`judged_candidates`).
 
 Generated configurations are aimed at the policy: where fewer satisfy it than were asked for, stronger ones are made
 beside them. What knows policies and ledgers is loaded where there is a policy.
@@ -7,7 +7,7 @@ beside them. What knows policies and ledgers is loaded where there is a policy.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from aegis.commands.advise import Advise
@@ -16,13 +16,15 @@ from aegis.data.dataset import Dataset
 from aegis.data.hierarchy import Hierarchy
 from aegis.data.schema import Roles
 from aegis.errors import PolicyNotSatisfiedError
+from aegis.library.advising.candidate_kinds import MadeCandidate
 from aegis.library.tables.proposals import generated, propose, to_be_masked
 from aegis.library.tables.without_policy import all_pass
 from aegis.masking.configuration import Configuration
 from aegis.plural import count
-from aegis.ranking.verdicts import Verdicts
+from aegis.ranking.verdicts import CandidateVerdict, Verdicts
 
 if TYPE_CHECKING:
+    from aegis.library.advising.judged_candidates import JudgedTable
     from aegis.library.ledgers.constraints import Constraints
 
 STRONGER = "heavy"
@@ -37,6 +39,34 @@ class JudgedMasks:
 
     verdicts: Verdicts
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OtherCandidates:
+    """Those that are no configurations of masks: the ones that may be released, and why the rest may not."""
+
+    passed: tuple[JudgedTable | MadeCandidate, ...] = ()
+    rejected: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def made(self) -> tuple[MadeCandidate, ...]:
+        """Those that were made on the spot."""
+        return tuple(candidate for candidate in self.passed if isinstance(candidate, MadeCandidate))
+
+    @property
+    def configurations(self) -> dict[str, Configuration]:
+        """Those that are made of masks alone."""
+        return {made.name: made.configuration for made in self.made if made.configuration is not None}
+
+    @property
+    def verdicts(self) -> dict[str, CandidateVerdict]:
+        """What the policy says of each that may be released."""
+        return {candidate.name: candidate.verdict for candidate in self.passed if candidate.verdict is not None}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing of how they were made."""
+        return tuple(made.note for made in self.made if made.note)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
