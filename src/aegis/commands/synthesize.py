@@ -49,7 +49,7 @@ class Synthesize(WithIdentifying, WithBudget, Working):
     label: Label = None
     delta: Annotated[float, Option("The chance that the promise does not hold: far less than one in the rows.")] = 1e-6
     domain: Annotated[
-        DomainLike | None, Option("Values, ranges and impossible combinations that are public knowledge (YAML).")
+        DomainLike | None, Option("Types, values, ranges and impossible combinations that are public knowledge (YAML).")
     ] = None
     purpose: Annotated[
         str,

@@ -13,11 +13,12 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from aegis.data.engine_words import in_our_words, quoted_name, quoted_text
+from aegis.data.kind import Kind
 from aegis.data.unpacked import as_utf8, evened, unpacked
 from aegis.errors import DataError
 from aegis.plural import count
@@ -41,6 +42,15 @@ _LADDER = {
 }
 _WIDEST = "VARCHAR"
 _WIDER = {"BIGINT": "DOUBLE"}
+_STATED = {
+    Kind.BOOLEAN: "CASE WHEN lower({0}) IN ('true', 'false') THEN CAST({0} AS BOOLEAN) END",
+    Kind.INTEGER: "CASE WHEN NOT regexp_full_match({0}, '.*[.eE_].*') THEN TRY_CAST({0} AS BIGINT) END",
+    Kind.REAL: "TRY_CAST({0} AS DOUBLE)",
+    Kind.DATE: "TRY_CAST({0} AS DATE)",
+    Kind.TIMESTAMP: "TRY_CAST({0} AS TIMESTAMP)",
+    Kind.TEXT: "{0}",
+}
+"""The values of a column whose kind somebody states; nothing where a text does not have its form."""
 _SAMPLE_ROWS = 10_000
 _SAMPLE = f"(SELECT * FROM aegis_text LIMIT {_SAMPLE_ROWS})"  # noqa: S608  a constant
 
@@ -63,11 +73,13 @@ def read(
     missing: Sequence[str] = (),
     as_text: bool = False,
     texts: Sequence[str] = (),
+    kinds: Mapping[str, Kind] | None = None,
     header: str | None = None,
 ) -> ir.Table:
     """Load a delimited file into a temporary table of an embedded DuckDB; ``as_text`` leaves values as written.
 
-    ``texts`` are columns that stay text, whatever they look like: somebody else reads them.
+    ``texts`` are columns that stay text, whatever they look like: somebody else reads them. What ``kinds`` states
+    of a column is not asked of its rows, and what is written in another way is missing.
     ``header`` is its first line, where somebody has looked into the file before: it is not opened for that once more.
     """
     codec = _codec(encoding)
@@ -90,10 +102,10 @@ def read(
             _load(database, parsed, readable, encoding)
             fields = _record_fields(database, names)
             if not fields and not as_text:
-                types = _types(database, names, texts)
-                typed = ", ".join(
-                    f"CAST({quoted_name(name)} AS {types[name]}) AS {quoted_name(name)}" for name in names
-                )
+                stated = {name: _STATED[kind] for name, kind in (kinds or {}).items() if name not in texts}
+                types = _types(database, names, (*texts, *stated))
+                forms = {name: f"CAST({{0}} AS {types[name]})" for name in names} | stated
+                typed = ", ".join(f"{forms[name].format(quoted_name(name))} AS {quoted_name(name)}" for name in names)
                 database.execute(f"CREATE TEMP TABLE aegis_data AS SELECT {typed} FROM aegis_text")  # noqa: S608  quoted
                 database.execute("DROP TABLE aegis_text")
         except Exception as error:  # the engine quotes the line in its message: say it in our own words

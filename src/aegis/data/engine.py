@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,6 +19,7 @@ from aegis.data.arrow_sources import LINES, WORKBOOKS, read_json, read_sheet
 from aegis.data.dataset import Dataset, blocks_of
 from aegis.data.embedded import Embedded, EmbeddedTable
 from aegis.data.engine_words import in_our_words
+from aegis.data.kind import Kind
 from aegis.data.schema import NOTATIONS, Column, Notation, Roles, Schema, roles_beside
 from aegis.data.unpacked import without_compression
 from aegis.errors import DataError, EngineError, MissingExtraError
@@ -54,6 +55,7 @@ def open_dataset(
     day_first: Sequence[str] = (),
     month_first: Sequence[str] = (),
     as_text: bool = False,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> Dataset:
     """Open ``source``: a path, a database URL, a pandas, Polars or Arrow table, or an Ibis table.
 
@@ -61,7 +63,8 @@ def open_dataset(
     otherwise embedded DuckDB reads files. ``table`` names a table of a database; ``missing`` lists texts that mean a
     missing value; ``decimal_comma``, ``day_first`` and ``month_first`` name columns that are written so, see
     `aegis.data.written_values`; ``as_text`` leaves the values of a delimited file as they are written, so that 1 and
-    1.0 stay apart. Roles given here override those in the ``<stem>.roles.yaml`` beside the file.
+    1.0 stay apart; ``kinds`` states what columns hold, so that the rows of a text file are not asked. Roles given here
+    override those in the ``<stem>.roles.yaml`` beside the file.
     """
     beside = roles_beside(source)
     missing = tuple(missing) or beside.missing
@@ -76,6 +79,7 @@ def open_dataset(
         missing=missing,
         as_text=as_text,
         texts=notation.columns,
+        kinds=kinds,
     )
     if notation.columns:
         if as_text:
@@ -87,9 +91,24 @@ def open_dataset(
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
     dataset = replace(as_dataset(opened, name=name, roles=merged, missing=missing), orders=beside.order)
     dataset.schema.check(*beside.order)
+    for column, kind in (kinds or {}).items():
+        if column in dataset.schema and dataset.schema.kind(column) is not kind:
+            raise DataError(
+                f"column {column!r} of {name} holds {dataset.schema.kind(column)} by its type, and {kind} is stated; "
+                "state the type that it has"
+            )
     if engine is None and _is_parquet(source) and not notation.columns:
         return replace(dataset, blocks=blocks_of(dataset.rows, opened, Path(source), missing=missing))
     return dataset
+
+
+def rows_tell_types(source: Any, *, engine: str | None = None) -> bool:
+    """Whether the types of this source's columns are read off its rows: text, JSON lines and sheets state none."""
+    text = str(source)
+    if not isinstance(source, str | Path) or "://" in text or (engine is not None and not _names_a_file(text)):
+        return False
+    path = Path(text.rpartition("#")[0]) if "#" in text and not Path(text).exists() else Path(text)
+    return not path.is_dir() and path.suffix.lower() not in (*_PARQUET, *_ARROW, *_DUCKDB)
 
 
 def _written_so(source: Any, beside: Notation) -> Notation:
@@ -157,6 +176,7 @@ def _open(
     missing: Sequence[str],
     as_text: bool,
     texts: Sequence[str],
+    kinds: Mapping[str, Kind] | None,
 ) -> tuple[str, ir.Table | EmbeddedTable]:
     if table is not None and not isinstance(source, str | Path):
         raise DataError("a data frame is one table; leave out the name of a table, which is for databases")
@@ -173,6 +193,7 @@ def _open(
         "missing": missing,
         "as_text": as_text,
         "texts": texts,
+        "kinds": kinds,
     }
     if engine is not None:
         return _inside(text, engine, table, reading)
@@ -201,8 +222,8 @@ def _inside(name: str, engine: str, table: str | None, reading: dict[str, Any]) 
 
 
 def _of_spark(reading: dict[str, Any]) -> dict[str, Any]:
-    """The options that Spark takes; it reads no notation, which `as_values` says."""
-    return {option: value for option, value in reading.items() if option != "texts"}
+    """The options that Spark takes: it reads no notation, which `as_values` says, and kinds are checked afterwards."""
+    return {option: value for option, value in reading.items() if option not in ("texts", "kinds")}
 
 
 def _check_there(address: str) -> None:

@@ -11,13 +11,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aegis.candidates.synthesis.declared import PublicDomain, check_purpose, of_hierarchies, parse_domain, read_domain
+from aegis.candidates.synthesis.declared import (
+    PublicDomain,
+    check_purpose,
+    of_hierarchies,
+    parse_domain,
+    read_domain,
+    stated_kinds,
+)
 from aegis.candidates.synthesis.measuring import Account, Measured, Noise, OpenDPNoise, Promise, SeededNoise
 from aegis.candidates.synthesis.synthesizer import Model, PairError, learn
 from aegis.commands.synthesize import Synthesize
 from aegis.counts.marginals import TableCounter, bounded
 from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset
+from aegis.data.engine import open_dataset, rows_tell_types
 from aegis.data.kind import Kind
 from aegis.data.output import check_free, drafts_of
 from aegis.data.schema import Column, Role
@@ -25,7 +32,7 @@ from aegis.errors import DataError, GuaranteeError, InputError, RoleError
 from aegis.library.ledgers.budgets import NoiseOnRecord, SharedBudget, reason_to_spend, shared_budget
 from aegis.library.tables.opening import find_hierarchies, open_table
 from aegis.operation import operation
-from aegis.plural import count
+from aegis.plural import count, listed
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import SYNTHESIZED, Certificate, certificate_head, certificate_paths, hash_of
 from aegis.releases.ledger_entry import RecordedRelease, recipient_named
@@ -53,7 +60,8 @@ class Synthesized(Result):
     """Made-up rows, what is promised of them and what it was spent on.
 
     ``judged_alone`` says that they leave and that no ledger notes what they cost. ``rho`` and ``found_delta`` are what
-    was spent; ``errors`` say of every pair of attributes how far the model was from it when it was asked, with noise.
+    was spent; ``types_read`` are columns whose types were read off the rows; ``errors`` say of every pair of attributes
+    how far the model was from it when it was asked, with noise.
     ``table`` is not part of the JSON: what was read from there has None.
     """
 
@@ -79,6 +87,7 @@ class Synthesized(Result):
     report: Path | None
     ledger: int | None
     judged_alone: bool
+    types_read: tuple[str, ...] = ()
     table: pa.Table | None = field(default=None, metadata=UNWRITTEN)
 
     @property
@@ -118,6 +127,12 @@ class Synthesized(Result):
             texts.append(
                 "judged alone: no ledger notes what this spent, so nobody adds it to what else leaves of these rows"
             )
+        if self.private and self.types_read:
+            texts.append(
+                f"the promise does not cover the types of {listed(self.types_read)}, which were read off the rows: a "
+                "single text among numbers would change one; state them in the --domain file (age: {type: integer}) "
+                "or take a file that states types, such as Parquet"
+            )
         if self.epsilon > LARGE_EPSILON:
             texts.append(
                 f"an epsilon of {self.epsilon:g} promises little: the odds of a guess about a record may grow "
@@ -150,11 +165,14 @@ def synthesize(options: Synthesize) -> Synthesized:
     """
     promise = _promise(options)
     paths = _paths(options)
-    dataset = open_table(options.data, options)
+    declared, where = _domain(options)
+    kinds = stated_kinds(declared, where=where)
+    dataset = open_table(options.data, options, kinds=kinds)
     label = _label(options, dataset)
     check_purpose(options.purpose, label)
-    public = _public(options, dataset)
+    public = _public(options, dataset, parse_domain(declared, dataset.schema, where=where))
     columns, left_out = _columns(dataset, options, label)
+    types_read = _read_off_rows(options, columns, kinds)
     finds = any(column.kind is Kind.TEXT and column.name not in public.columns for column in columns)
     account = Account.of(promise, finds_values=finds)
     budget = Budget(epsilon=promise.epsilon, delta=promise.delta, rho=None if finds else account.rho)
@@ -186,7 +204,14 @@ def synthesize(options: Synthesize) -> Synthesized:
         raise type(error)(f"{error}; {record.spent_for_nothing(on_record.entry)}") from None
     left_out |= {column.name: column.reason for column in model.left_out}
     made = _Made(
-        model=model, account=account, table=drawn, private=private, left_out=left_out, dataset=dataset, label=label
+        model=model,
+        account=account,
+        table=drawn,
+        private=private,
+        left_out=left_out,
+        dataset=dataset,
+        label=label,
+        types_read=types_read,
     )
     record = replace(record, begun=None if on_record is None else on_record.entry)
     return _written(made, options, paths, record)
@@ -256,6 +281,7 @@ class _Made:
     left_out: Mapping[str, str]
     dataset: Dataset
     label: str | None
+    types_read: tuple[str, ...]
 
     def result(self, options: Synthesize, record: _Record, *, ledger: int | None) -> Synthesized:
         certificate = None if options.out is None else certificate_paths(Path(options.out))[0]
@@ -283,6 +309,7 @@ class _Made:
             report=None if options.report is None else Path(options.report),
             ledger=ledger,
             judged_alone=record.leaves and record.shared is None,
+            types_read=self.types_read,
             table=self.table,
         )
 
@@ -323,19 +350,28 @@ def _label(options: Synthesize, dataset: Dataset) -> str | None:
     return label
 
 
-def _public(options: Synthesize, dataset: Dataset) -> PublicDomain:
+def _domain(options: Synthesize) -> tuple[Mapping[str, Any], str]:
+    """What is declared, and what a message calls the place where it is."""
+    if options.domain is None or isinstance(options.domain, Mapping):
+        return options.domain or {}, "the domain"
+    path = Path(options.domain)
+    return read_domain(path), path.name
+
+
+def _public(options: Synthesize, dataset: Dataset, declared: PublicDomain) -> PublicDomain:
     """What is declared: hierarchies that are named, and the domain file over them.
 
     Those that only lie beside the data may have been made from it, and would tell what a single row holds.
     """
-    listed = of_hierarchies(find_hierarchies(options.hierarchies, None), dataset.schema)
-    if options.domain is None:
-        return PublicDomain(columns=listed)
-    if isinstance(options.domain, Mapping):
-        declared = parse_domain(options.domain, dataset.schema, where="the domain")
-    else:
-        declared = read_domain(Path(options.domain), dataset.schema)
-    return PublicDomain(columns={**listed, **declared.columns}, impossible=declared.impossible)
+    in_hierarchies = of_hierarchies(find_hierarchies(options.hierarchies, None), dataset.schema)
+    return replace(declared, columns={**in_hierarchies, **declared.columns})
+
+
+def _read_off_rows(options: Synthesize, columns: list[Column], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+    """The columns whose types nobody stated: what a single row holds may have changed them."""
+    if not rows_tell_types(options.data, engine=options.engine):
+        return ()
+    return tuple(column.name for column in columns if column.name not in kinds)
 
 
 def _columns(dataset: Dataset, options: Synthesize, label: str | None) -> tuple[list[Column], dict[str, str]]:
@@ -453,5 +489,6 @@ def _certificate(made: _Made, out: Path, draft: Path, record: _Record) -> dict[s
         "columns": made.origins,
         "label": made.label,
         "left_out": dict(made.left_out),
+        "types_read_off_rows": list(made.types_read),
         "ledger": record.to_json(),
     }

@@ -196,7 +196,7 @@ _KINDS = {
         needed=frozenset(
             {"release", "source", "promise", "private", "rho", "found_delta", "measured", "columns", "left_out"}
         ),
-        possible=frozenset({"software", "date", "noise", "label", "ledger"}),
+        possible=frozenset({"software", "date", "noise", "label", "ledger", "types_read_off_rows"}),
     ),
     CertificateKind.SANITIZER: _Parts(
         mark=SANITIZED,

@@ -334,3 +334,47 @@ def test_a_label_that_is_not_told_from_noise_is_to_be_declared() -> None:
     one = few.set_column(few.column_names.index("sick"), "sick", pa.array(["yes"] * 50 + ["no"] * 10))
     with pytest.raises(LabelError, match="declare its values in a domain file"):
         _made(one, epsilon=20.0)
+
+
+KINDS = {
+    "age": "integer",
+    "weight": "real",
+    "sex": "text",
+    "pregnant": "text",
+    "smoker": "boolean",
+    "seen": "date",
+    "sick": "text",
+}
+
+
+def test_a_stated_type_asks_no_row_of_a_text_file(tmp_path: Path) -> None:
+    """One row that is written in another way changes no type; without a statement it does, which is said."""
+    text = TABLE.slice(0, 1500)
+    strange = text.set_column(1, "age", pa.array(["abc", *map(str, text["age"].to_pylist()[1:])]))
+    plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
+    pa.csv.write_csv(text, plain)
+    pa.csv.write_csv(strange, other)
+    typed = {"columns": {name: {"type": kind} for name, kind in KINDS.items()}}
+    for file in (plain, other):
+        made = _made(file, domain=typed)
+        assert made.types_read == ()
+        assert made.table.schema.field("age").type == pa.int64()
+    read = _made(other)
+    assert set(read.types_read) == set(TABLE.column_names) - {"key"}
+    assert "age" not in read.columns or read.table.schema.field("age").type == pa.string()
+
+
+def test_types_read_off_rows_are_warned_of_and_stand_on_the_certificate(tmp_path: Path) -> None:
+    file, out = tmp_path / "people.csv", tmp_path / "made.csv"
+    pa.csv.write_csv(TABLE, file)
+    made = _made(file, domain={"columns": {"age": {"type": "integer", "min": 18, "max": 89}}}, seed=None, out=out)
+    assert any("does not cover the types of weight, sex" in text for text in made.warnings)
+    certificate = json.loads(Path(f"{out}.certificate.json").read_text())
+    assert certificate["types_read_off_rows"] == [name for name in made.columns if name != "age"]
+
+
+def test_a_stated_type_is_one_that_there_is_and_that_the_file_has(data: Path) -> None:
+    assert _made(data).types_read == ()
+    for stated, said in (("number", "is one of integer, real"), ("text", "holds integer by its type")):
+        with pytest.raises(AegisError, match=said):
+            _made(data, domain={"columns": {"age": {"type": stated}}})

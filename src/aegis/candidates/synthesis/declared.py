@@ -79,13 +79,28 @@ class PublicDomain:
     impossible: tuple[tuple[Condition, ...], ...] = ()
 
 
-def read_domain(path: Path, schema: Schema) -> PublicDomain:
-    """Read a domain file for a table with these columns."""
+def read_domain(path: Path) -> dict[str, Any]:
+    """What a domain file holds."""
     content = read_mapping(path, error=InputError)
     unknown = sorted(set(content) - {"columns", "impossible"})
     if unknown:
         raise InputError(f"{path.name} has the unknown key {unknown[0]!r}; it holds columns and impossible")
-    return parse_domain(content, schema, where=path.name)
+    return content
+
+
+def stated_kinds(content: Mapping[str, Any], *, where: str) -> dict[str, Kind]:
+    """The types that a domain file states, which no row of a text file is asked for then.
+
+    >>> stated_kinds({"columns": {"age": {"type": "integer"}, "sex": ["f", "m"]}}, where="the domain")
+    {'age': <Kind.INTEGER: 'integer'>}
+    """
+    listed = content.get("columns") or {}
+    entries = listed.items() if isinstance(listed, Mapping) else ()
+    stated = {name: entry["type"] for name, entry in entries if isinstance(entry, Mapping) and "type" in entry}
+    unknown = next((name for name, kind in stated.items() if kind not in list(Kind)), None)
+    if unknown is not None:
+        raise InputError(f"{where}: type of column {unknown!r} is one of {', '.join(Kind)}")
+    return {name: Kind(kind) for name, kind in stated.items()}
 
 
 def parse_domain(content: Mapping[str, Any], schema: Schema, *, where: str) -> PublicDomain:
@@ -93,7 +108,11 @@ def parse_domain(content: Mapping[str, Any], schema: Schema, *, where: str) -> P
     listed = content.get("columns") or {}
     if not isinstance(listed, Mapping):
         raise InputError(f"{where}: columns is a mapping from a column to its values")
-    columns = {name: _declared(_column(name, schema, where), entry, where) for name, entry in listed.items()}
+    columns = {
+        name: _declared(_column(name, schema, where), entry, where)
+        for name, entry in listed.items()
+        if not _only_type(_column(name, schema, where), entry)
+    }
     rules = content.get("impossible") or []
     if not isinstance(rules, Sequence) or isinstance(rules, str):
         raise InputError(f"{where}: impossible is a list of combinations")
@@ -130,13 +149,18 @@ def _column(name: Any, schema: Schema, where: str) -> Column:
     return Column(name=name, kind=schema.kind(name))
 
 
+def _only_type(column: Column, entry: Any) -> bool:
+    """Whether nothing but the type is stated of a column: its values are to be found."""
+    return isinstance(entry, Mapping) and set(entry) == {"type"} and entry["type"] == column.kind
+
+
 def _declared(column: Column, entry: Any, where: str) -> DeclaredValues | DeclaredRange:
     if isinstance(entry, Sequence) and not isinstance(entry, str):
         entry = {"values": entry}
-    keys = {"values", "min", "max", "decimals", "missing"}
+    keys = {"type", "values", "min", "max", "decimals", "missing"}
     if not isinstance(entry, Mapping) or set(entry) - keys:
         raise InputError(
-            f"{where}: column {column.name!r} is declared by a list, or by values, min, max, decimals, missing"
+            f"{where}: column {column.name!r} is declared by a list, or by type, values, min, max, decimals, missing"
         )
     missing = entry.get("missing")
     if missing is not None and not isinstance(missing, bool):
@@ -148,7 +172,12 @@ def _declared(column: Column, entry: Any, where: str) -> DeclaredValues | Declar
 
 def _values(column: Column, entry: Mapping[str, Any], missing: bool | None, where: str) -> DeclaredValues:
     values = entry["values"]
-    if set(entry) - {"values", "missing"} or not isinstance(values, Sequence) or isinstance(values, str) or not values:
+    if (
+        set(entry) - {"type", "values", "missing"}
+        or not isinstance(values, Sequence)
+        or isinstance(values, str)
+        or not values
+    ):
         raise InputError(f"{where}: values of column {column.name!r} is a list, without min and max beside it")
     if column.kind.is_ordered and column.kind is not Kind.INTEGER:
         raise InputError(f"{where}: column {column.name!r} holds {column.kind}; declare it by min and max")

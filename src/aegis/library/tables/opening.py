@@ -38,8 +38,11 @@ REST = "rest"
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
-def open_table(data: TableLike, options: Reading) -> Dataset:
-    """``data`` as a dataset; one that is open already takes no options of reading."""
+def open_table(data: TableLike, options: Reading, *, kinds: Mapping[str, Kind] | None = None) -> Dataset:
+    """``data`` as a dataset; one that is open already takes no options of reading.
+
+    ``kinds`` states what columns of a text file hold; an open table says so itself.
+    """
     if isinstance(options, WithRoles) and REST in options.insensitive:
         return _with_the_rest(data, options)
     roles = roles_given(options) if isinstance(options, WithIdentifying) else None
@@ -48,7 +51,7 @@ def open_table(data: TableLike, options: Reading) -> Dataset:
         if roles is None or roles == Roles():
             return data
         return replace(data, roles=data.roles.overridden_by(roles).checked_against(data.schema))
-    return open_dataset(data, roles=roles, **reading(options))
+    return open_dataset(data, roles=roles, kinds=kinds, **reading(options))
 
 
 def _with_the_rest(data: TableLike, options: WithRoles) -> Dataset:
