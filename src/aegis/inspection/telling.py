@@ -204,7 +204,10 @@ def known_values(told: Sequence[Tells]) -> tuple[str, ...]:
 
 def told_warning(told: Tells) -> str:
     """What is to be said of one of them."""
-    return f"{told.other} {told.as_known()}: k does not count what it adds, and --quasi {told.other} makes it"
+    return (
+        f"{told.other} {told.as_known()}: k does not count what it adds; name it under quasi_identifying in the "
+        "policy, and it does"
+    )
 
 
 def _rows_of(original: Dataset, names: Collection[str]) -> FirstRows:

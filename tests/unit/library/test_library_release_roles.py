@@ -202,6 +202,10 @@ def test_a_weekday_beside_a_masked_day_is_warned_of_and_attacked(tmp_path: Path)
     (told,) = done.told_by_quasi_identifiers
     assert told in done.warnings
     assert told.startswith("weekday is known to whoever knows admitted, by its weekday (right in 100.0 %")
+    assert told.endswith("name it under quasi_identifying in the policy, and it does")
+    both = {**policy, "quasi_identifying": ["admitted", "weekday"]}
+    with pytest.raises(PolicyNotSatisfiedError, match="at least 20 asked, found 8"):  # k counts what it adds
+        _release(tmp_path, _visits(), policy=both, overwrite=True, config=by_month)
     (result,) = done.certificate.content["attacks"]
     assert "(and what they tell: weekday)" in result["knows"]
     assert done.smallest_class >= 20
