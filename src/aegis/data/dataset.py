@@ -70,6 +70,7 @@ class Dataset:
 
     ``rows`` are enough to count and to draw; whoever works with columns asks for the ``table``.
     ``orders`` are the values of text columns from the lowest on, where somebody declared an order.
+    ``types_read`` are the columns whose types nobody stated, the file neither: they were read off the rows.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Dataset:
     roles: Roles
     blocks: Blocks | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    types_read: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {len(self.schema.columns)} columns)"

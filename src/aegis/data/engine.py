@@ -89,20 +89,27 @@ def open_dataset(
         expression = opened.expression if isinstance(opened, EmbeddedTable) else opened
         opened = as_values(expression, notation, name=name, missing=missing)
     merged = beside.roles.overridden_by(roles) if roles is not None else beside.roles
-    dataset = replace(as_dataset(opened, name=name, roles=merged, missing=missing), orders=beside.order)
+    dataset = as_dataset(opened, name=name, roles=merged, missing=missing)
+    read_off = set(dataset.schema.names) - set(kinds or ()) if _rows_tell_types(source, engine=engine) else ()
+    dataset = replace(dataset, orders=beside.order, types_read=frozenset(read_off))
     dataset.schema.check(*beside.order)
-    for column, kind in (kinds or {}).items():
-        if column in dataset.schema and dataset.schema.kind(column) is not kind:
-            raise DataError(
-                f"column {column!r} of {name} holds {dataset.schema.kind(column)} by its type, and {kind} is stated; "
-                "state the type that it has"
-            )
+    check_kinds(dataset, kinds or {})
     if engine is None and _is_parquet(source) and not notation.columns:
         return replace(dataset, blocks=blocks_of(dataset.rows, opened, Path(source), missing=missing))
     return dataset
 
 
-def rows_tell_types(source: Any, *, engine: str | None = None) -> bool:
+def check_kinds(dataset: Dataset, kinds: Mapping[str, Kind]) -> None:
+    """Raise if a column does not hold what is stated of it."""
+    for column, kind in kinds.items():
+        if column in dataset.schema and dataset.schema.kind(column) is not kind:
+            raise DataError(
+                f"column {column!r} of {dataset.name} holds {dataset.schema.kind(column)} by its type, and {kind} is "
+                "stated; state the type that it has"
+            )
+
+
+def _rows_tell_types(source: Any, *, engine: str | None = None) -> bool:
     """Whether the types of this source's columns are read off its rows: text, JSON lines and sheets state none."""
     text = str(source)
     if not isinstance(source, str | Path) or "://" in text or (engine is not None and not _names_a_file(text)):

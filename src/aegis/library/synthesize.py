@@ -24,7 +24,7 @@ from aegis.candidates.synthesis.synthesizer import Model, PairError, learn
 from aegis.commands.synthesize import Synthesize
 from aegis.counts.marginals import TableCounter, bounded
 from aegis.data.dataset import Dataset
-from aegis.data.engine import open_dataset, rows_tell_types
+from aegis.data.engine import open_dataset
 from aegis.data.kind import Kind
 from aegis.data.output import check_free, drafts_of
 from aegis.data.schema import Column, Role
@@ -172,7 +172,7 @@ def synthesize(options: Synthesize) -> Synthesized:
     check_purpose(options.purpose, label)
     public = _public(options, dataset, parse_domain(declared, dataset.schema, where=where))
     columns, left_out = _columns(dataset, options, label)
-    types_read = _read_off_rows(options, columns, kinds)
+    types_read = tuple(column.name for column in columns if column.name in dataset.types_read)
     finds = any(column.kind is Kind.TEXT and column.name not in public.columns for column in columns)
     account = Account.of(promise, finds_values=finds)
     budget = Budget(epsilon=promise.epsilon, delta=promise.delta, rho=None if finds else account.rho)
@@ -365,13 +365,6 @@ def _public(options: Synthesize, dataset: Dataset, declared: PublicDomain) -> Pu
     """
     in_hierarchies = of_hierarchies(find_hierarchies(options.hierarchies, None), dataset.schema)
     return replace(declared, columns={**in_hierarchies, **declared.columns})
-
-
-def _read_off_rows(options: Synthesize, columns: list[Column], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
-    """The columns whose types nobody stated: what a single row holds may have changed them."""
-    if not rows_tell_types(options.data, engine=options.engine):
-        return ()
-    return tuple(column.name for column in columns if column.name not in kinds)
 
 
 def _columns(dataset: Dataset, options: Synthesize, label: str | None) -> tuple[list[Column], dict[str, str]]:

@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import aegis
+from aegis.data.engine import open_dataset
 from aegis.errors import AegisError, DataError, InputError, LabelError, LedgerError, OptionError, OutputError, RoleError
 from aegis.releases.budget import Budget
 from aegis.releases.certificate import Certificate
@@ -359,6 +360,9 @@ def test_a_stated_type_asks_no_row_of_a_text_file(tmp_path: Path) -> None:
         made = _made(file, domain=typed)
         assert made.types_read == ()
         assert made.table.schema.field("age").type == pa.int64()
+    assert set(_made(open_dataset(plain)).types_read) == set(TABLE.column_names) - {"key"}  # also of an open table
+    with pytest.raises(DataError, match="holds text by its type"):
+        _made(open_dataset(other), domain=typed)
     read = _made(other)
     assert set(read.types_read) == set(TABLE.column_names) - {"key"}
     assert "age" not in read.columns or read.table.schema.field("age").type == pa.string()

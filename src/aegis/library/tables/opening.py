@@ -23,7 +23,7 @@ from aegis.commands.fields import (
 from aegis.counts.class_table import ClassTable
 from aegis.data.dataset import Dataset
 from aegis.data.domain import Domain
-from aegis.data.engine import open_dataset
+from aegis.data.engine import check_kinds, open_dataset
 from aegis.data.hierarchy import Hierarchy, read_hierarchies
 from aegis.data.kind import Kind
 from aegis.data.schema import Roles, read_roles
@@ -48,6 +48,7 @@ def open_table(data: TableLike, options: Reading, *, kinds: Mapping[str, Kind] |
     roles = roles_given(options) if isinstance(options, WithIdentifying) else None
     if isinstance(data, Dataset):
         options.refuse(*READING, because="the table is open already, so nothing is read by these options")
+        check_kinds(data, kinds or {})
         if roles is None or roles == Roles():
             return data
         return replace(data, roles=data.roles.overridden_by(roles).checked_against(data.schema))
